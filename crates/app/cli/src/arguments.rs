@@ -218,7 +218,7 @@ pub struct PublishArguments {
     pub tables: TableArguments,
 }
 
-/// Which schemes, and where the result goes.
+/// Schemes, and the destination of the result.
 #[derive(Debug, Clone, Args)]
 pub struct ComparisonArguments {
     #[command(flatten)]
@@ -266,7 +266,7 @@ pub struct RunArguments {
     /// Go on as with --wait, and end what still runs after TIME: `90s`, `10m`, `2h`
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "workload")]
     pub until: Option<Duration>,
-    /// Where the drive's bytes lie [default: memory if three times the drive is free, else /var/tmp]
+    /// Directory of the drive's bytes [default: memory if three times the drive is free, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub backing: Option<PathBuf>,
     /// Send the program's output to FILE instead of standard error
@@ -335,7 +335,7 @@ pub struct RecordArguments {
     /// `replay` knows by itself that it is one, and at a coarser rate tells the error
     #[arg(long, value_name = "1/N", value_parser = one_rate)]
     pub sample: Option<anabranch_trace::Rate>,
-    /// Which pages are sampled: another number draws others
+    /// Number that draws the sampled pages: another number draws others
     #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
     pub seed: u64,
     /// Print what was recorded as JSON
@@ -444,7 +444,7 @@ pub struct PreconditionArguments {
     /// The share of the drive that is filled, and overwritten after that
     #[arg(long, value_name = "SHARE", default_value = "100%")]
     pub fill: String,
-    /// Where overwrites go: sequential, random, or zipf, which may name its exponent (`zipf=1.1`,
+    /// Pattern of overwrites: sequential, random, or zipf, which may name its exponent (`zipf=1.1`,
     /// 0.9 without)
     #[arg(long, default_value = "random")]
     pub pattern: String,

@@ -42,7 +42,7 @@ pub struct ExperimentArguments {
     /// An experiment's name, a TOML file of your own, `all`, or `list`
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// Where experiments lie, beside the traces they name
+    /// Directory of the experiments, beside the traces they name
     #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
     pub directory: PathBuf,
     /// Run the programs again, where an experiment names a workload, and use what they write now

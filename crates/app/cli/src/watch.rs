@@ -42,9 +42,9 @@ use own::Cost;
 use told::Told;
 use traces::Traces;
 
-/// How long a look for events waits: the pace of everything (our choice).
+/// Wait of a look for events: the pace of everything (our choice).
 const PACE: Duration = Duration::from_millis(50);
-/// How often the state is written (our choice: what a killed watcher has to see anew).
+/// Interval between saves of the state (our choice: a killed watcher sees that much anew).
 const STATE_EVERY: Duration = Duration::from_secs(300);
 /// Memory for a device unless it is said, and for the first two (our choice: a probe with its ring takes 44 MiB
 /// in the kernel).

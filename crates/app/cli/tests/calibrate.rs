@@ -34,7 +34,7 @@ struct Hidden {
     logical_bytes: u64,
     over_provisioning: f64,
     block_bytes: u64,
-    /// How it is served.
+    /// Options of serving.
     mode: &'static [&'static str],
     /// Handles and how many of them are persistently isolated.
     handles: Option<(u64, u64)>,

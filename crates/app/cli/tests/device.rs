@@ -1,4 +1,4 @@
-//! What the command tells of the device: relocations, time, faults and life.
+//! Output of the command on the device: relocations, time, faults and life.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -253,7 +253,7 @@ fn a_transfer_without_its_length_is_refused_as_import_does() {
     assert!(told.contains("blocks"), "{told}");
 }
 
-/// What import makes of lines: bytes written, discarded, flushes.
+/// Result of importing lines: bytes written, discarded, flushes.
 fn imported(lines: &[String]) -> Value {
     let directory = TempDir::new().unwrap();
     let path = written(&directory, lines);

@@ -1,4 +1,4 @@
-//! What is written destroys nothing: every verb, every file it reads and every output it has.
+//! Outputs destroy nothing: every verb, every file it reads and every output it has.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -95,7 +95,7 @@ const ROWS: [Row; 14] = [
     },
 ];
 
-/// What needs root or a port is refused as well, before it asks for either.
+/// Verbs that need root or a port refuse too, before they ask for either.
 #[cfg(all(feature = "live", feature = "serve"))]
 const MORE: [Row; 3] = [
     Row {

@@ -81,7 +81,7 @@ fn pages_of(stream: &Value) -> &Value {
     served.unwrap_or(&stream["host_bytes"])
 }
 
-/// What must be equal: bytes written, copied and erased, the WAF of them, and what each stream took.
+/// Figures that must be equal: bytes written, copied and erased, their WAF, and the bytes of each stream.
 fn counts(device: &Value) -> Value {
     let streams = device["streams"].as_array().unwrap();
     let streams: Vec<Value> = streams

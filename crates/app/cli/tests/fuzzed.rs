@@ -24,7 +24,7 @@ mod texts;
 
 use std::{fs, path::Path};
 
-/// What readers stumble over: ends of ranges, numbers that are none, marks of the forms.
+/// Hard inputs for readers: ends of ranges, malformed numbers, marks of the forms.
 const WORDS: [&[u8]; 18] = [
     b"0",
     b"-1",

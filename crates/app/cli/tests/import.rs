@@ -21,7 +21,7 @@ fn anabranch(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What a call that ends well says on standard error.
+/// Returns the standard error of a call that ends well.
 fn said(arguments: &[&str]) -> String {
     let output = anabranch(arguments);
     let words = String::from_utf8(output.stderr).unwrap();
@@ -29,7 +29,7 @@ fn said(arguments: &[&str]) -> String {
     words
 }
 
-/// What a call that ends with status 2 complains of.
+/// Returns the complaint of a call that ends with status 2.
 fn complaint(arguments: &[&str]) -> String {
     let output = anabranch(arguments);
     let words = String::from_utf8(output.stderr).unwrap();

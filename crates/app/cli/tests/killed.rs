@@ -1,7 +1,7 @@
-//! What is written is whole or absent, at whichever system call the command is killed, and it is on the
+//! Outputs are whole or absent, at whichever system call the command is killed, and they are on the
 //! disk before it has its name. strace counts the calls and kills at one of them.
 //!
-//! What a file system holds changes at the calls of [`CALLS`] alone, so that kills at these are kills at
+//! The contents of a file system change at the calls of [`CALLS`] alone, so that kills at these are kills at
 //! any moment. ANABRANCH_KILLS says how many kills each verb gets; the short form is 12. Where there are
 //! more kills than calls, calls are met again. ANABRANCH_KILLED names a verb that is killed alone.
 
@@ -31,7 +31,7 @@ const KILLS: usize = 12;
 /// Calls at which what a file system holds can change.
 const CALLS: &str = "openat,creat,write,writev,pwrite64,pwritev,pwritev2,copy_file_range,sendfile,splice,fallocate,\
                      ftruncate,fsync,fdatasync,link,linkat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat";
-/// What stood at an output before.
+/// Content of an output before the run.
 const BEFORE: &str = "before <!-- experiment small -->\n<!-- end of small -->\n";
 
 /// A verb with what it writes below `{out}`; inputs lie below `{in}`.
@@ -175,7 +175,7 @@ fn points(log: &Path) -> Vec<Point> {
     points
 }
 
-/// What a run's calls have made of its files.
+/// State of the files after a run's calls.
 #[derive(Default)]
 struct Files<'a> {
     /// The numbers of open files that hold what may not be on the disk.
@@ -233,7 +233,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Which call each kill is at: spread over all, and, in the short form as well, the last ones, where files
+/// Calls at which kills happen: spread over all, and, in the short form as well, the last ones, where files
 /// get their names.
 fn chosen(points: &[Point], kills: usize) -> Vec<&Point> {
     let all = points.len();

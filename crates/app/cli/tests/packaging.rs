@@ -1,4 +1,4 @@
-//! What packages carry besides the command: completions, manual pages, and what `--version` tells.
+//! Contents of packages besides the command: completions, manual pages, and the output of `--version`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -16,7 +16,7 @@ const TRACE: &str = concat!(
     "/../../../traces/mariadb-tpcc.parquet"
 );
 const UNIT: [&str; 2] = ["--unit", "4MiB"];
-/// What is compared: schemes that go by page, by context, by requests, and by the future.
+/// The compared schemes: by page, by context, by requests, and by the future.
 const SCHEMES: &str = "baseline,baseline+gc,sepbit,pcstream,autostream-sfr,eti,sequential,fk";
 
 fn replay(more: &[&str]) -> Value {

@@ -1,4 +1,4 @@
-//! What is said on standard error: less with `-q`, why with `-v`.
+//! Messages on standard error: fewer with `-q`, reasons with `-v`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use command::{anabranch, text, trace};
 
-/// What a call says on standard error, after its status was checked.
+/// Returns the standard error of a call, after its status was checked.
 fn said(arguments: &[&str], status: i32) -> String {
     let output = anabranch(arguments);
     let words = String::from_utf8(output.stderr).unwrap();

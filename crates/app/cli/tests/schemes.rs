@@ -1,4 +1,4 @@
-//! What schemes are told on the command line besides numbers: rules, and lifetimes learned before.
+//! Options of schemes on the command line besides numbers: rules, and lifetimes learned before.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn schemes(arguments: &[&str]) -> Vec<Value> {
     result["schemes"].as_array().unwrap().clone()
 }
 
-/// What wrong use is met with.
+/// Refusals of wrong use.
 fn complaint(arguments: &[&str]) -> String {
     let output = anabranch(&[&["replay"], arguments].concat());
     let said = String::from_utf8(output.stderr).unwrap();

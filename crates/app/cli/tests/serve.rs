@@ -43,7 +43,7 @@ fn scraped(address: &str, is_so: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// What metrics tell of the shadow drive of `baseline`.
+/// Returns the metrics of the shadow drive of `baseline`.
 fn figure(text: &str, name: &str) -> f64 {
     let name = format!("anabranch_shadow_scheme_{name}{{scheme=\"baseline\"}} ");
     let line = text.lines().find_map(|line| line.strip_prefix(&name));
@@ -73,7 +73,7 @@ fn counts(device: &Value) -> Value {
     ])
 }
 
-/// What a trace asks for, by a host.
+/// Requests of a trace, by a host.
 fn send(host: &mut Host, trace: &Path) {
     for io in Reader::open(trace).unwrap().map(Result::unwrap) {
         let (first, blocks) = (io.offset_bytes / BLOCK, (io.length_bytes / BLOCK) as u32);

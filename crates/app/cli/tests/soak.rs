@@ -1,4 +1,4 @@
-//! What runs for long, for as long as `ANABRANCH_SOAK_MINUTES` says (`make soak`), or for a few seconds:
+//! Long runs, for as long as `ANABRANCH_SOAK_MINUTES` says (`make soak`), or for a few seconds:
 //! two served drives with hosts that come, go and lie, of which one is killed and stopped over and over,
 //! and a sweep that is killed and begun again. Every block that a host reads must be one it wrote.
 
@@ -55,7 +55,7 @@ const DRIVE: [&str; 12] = [
     "1",
 ];
 
-/// What was counted, by name.
+/// Counts by name.
 #[derive(Default)]
 struct Counts(Mutex<BTreeMap<&'static str, u64>>);
 

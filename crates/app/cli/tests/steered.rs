@@ -20,7 +20,7 @@ use command::{anabranch, complaint, json as told_by, text};
 
 const EVIL: &str = "</script><img src=x onerror=\"document.title='evil'\">&";
 
-/// What `steer --json` tells, of a drive with a log and a model.
+/// Output of `steer --json`, of a drive with a log and a model.
 fn told() -> Value {
     let handles: Vec<Value> = (0..8)
         .map(|handle| {

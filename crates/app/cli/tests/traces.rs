@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use command::{anabranch, json, text};
 
-/// What all traces may weigh together: they are in everybody's clone.
+/// Bound of the size of all traces together: they are in everybody's clone.
 const MOST_BYTES: u64 = 40 << 20;
-/// What one may weigh.
+/// Bound of the size of one.
 const MOST_BYTES_EACH: u64 = 4 << 20;
 
 fn folder() -> PathBuf {

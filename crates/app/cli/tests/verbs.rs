@@ -1,4 +1,4 @@
-//! What holds for every verb, and for every result: help with an example, JSON, a file; and the form.
+//! Properties of every verb and every result: help with an example, JSON, a file; and the form.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -121,7 +121,7 @@ fn a_grid_is_one_table_and_as_csv_nothing_else() {
     assert_eq!(host, 1200 << 20);
 }
 
-/// What is shown on a terminal of 80 columns.
+/// Output on a terminal of 80 columns.
 fn on_a_terminal(trace: &Path, settings: &str) -> String {
     let command = env!("CARGO_BIN_EXE_anabranch");
     let line = format!(
@@ -236,7 +236,7 @@ const WORDS: [&str; 14] = [
     "items",
 ];
 
-/// What does not follow the schema, if anything does not.
+/// Returns the first violation of the schema, if there is one.
 fn fault(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
     let schema = schema.as_object().unwrap();
     for word in schema.keys() {

@@ -102,7 +102,7 @@ impl NamedDrive {
     }
 }
 
-/// What the source of the writes tells of the drive, before any option.
+/// Properties of the drive that the source of the writes gives, before any option.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The size that the source tells.
@@ -148,7 +148,7 @@ impl Origin {
         }
     }
 
-    /// What a trace tells of its drive, as far as the options leave that open.
+    /// Properties of the drive that a trace gives, as far as the options leave them open.
     ///
     /// # Errors
     /// When the drive that the trace holds is of another version, or makes no sense.

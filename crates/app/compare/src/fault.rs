@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// Whose fault it is.
+/// Party at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The use or the input was wrong.
@@ -16,7 +16,7 @@ pub enum FaultKind {
 /// An error with a message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Whose fault it is.
+    /// Party at fault.
     pub kind: FaultKind,
     words: String,
 }

@@ -108,7 +108,7 @@ impl Feeds {
         Ok((trials, lanes))
     }
 
-    /// What a scheme that goes by requests is shown of a sampled drive.
+    /// Requests of a sampled drive that a scheme which goes by requests sees.
     fn shown(&self, number: usize, spec: &SchemeSpec, drive: &NamedDrive) -> Result<Option<Shown>> {
         let sampled = drive.thinned.zip(self.samples.get(number));
         let Some((thinned, sample)) = sampled.filter(|_| spec.goes_by_requests()) else {

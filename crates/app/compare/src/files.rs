@@ -28,7 +28,7 @@ struct Output {
     kind: Kind,
 }
 
-/// What an output may be.
+/// Kinds of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A file that appears whole, or standard output.

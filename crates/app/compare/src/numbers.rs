@@ -11,7 +11,7 @@ use crate::{
     watch::Watch,
 };
 
-/// How addresses of the trace become addresses of the drive.
+/// Mapping of the trace's addresses to the drive's.
 #[derive(Debug, Clone)]
 pub enum Numbers {
     /// Pages ever written are numbered densely: holes vanish.

@@ -1,4 +1,4 @@
-//! What can be asked of a comparison, whoever asks: as options of the command (feature `clap`), as keys
+//! Options of a comparison, for every caller: as options of the command (feature `clap`), as keys
 //! of a TOML file, as keyword arguments of Python's. What goes together is decided by
 //! [`ReplayOptions::validate`] and nowhere else.
 
@@ -92,7 +92,7 @@ pub struct DriveOptions {
     #[serde(deserialize_with = "parsed_list")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_delimiter = ','))]
     pub internal_streams: Vec<u16>,
-    /// How erases are spread over units: none, dynamic or static
+    /// Spread of erases over units: none, dynamic or static
     #[serde(deserialize_with = "parsed_list")]
     #[cfg_attr(
         feature = "clap",
@@ -168,7 +168,7 @@ impl DriveOptions {
     }
 }
 
-/// Which schemes, and how they are run.
+/// Schemes, and options of their run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Comparison"))]

@@ -39,13 +39,13 @@ pub struct Filled {
 pub struct Cell {
     /// The drive.
     pub drive: NamedDrive,
-    /// How addresses are renumbered, where that is asked for.
+    /// Renumbering of addresses, where it is asked for.
     pub filled: Option<Filled>,
     /// The options of the command that make this drive instead of the default one.
     pub options: Vec<String>,
 }
 
-/// What is compared, on whichever drive.
+/// The comparison, on any drive.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The options.
@@ -282,7 +282,7 @@ fn pass(
     Ok(whole)
 }
 
-/// How a trace is changed on its way to the drive.
+/// Changes to a trace on its way to the drive.
 struct Told<'a> {
     numbers: Option<&'a Numbers>,
     no_discards: bool,

@@ -18,7 +18,7 @@ const MOST_SAMPLES: u32 = 16;
 /// The widest error bar, as a share of the WAF, that `--sample auto` accepts.
 pub(crate) const ERROR: f64 = 0.02;
 
-/// How a drive is sampled.
+/// Sampling of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Sampling {

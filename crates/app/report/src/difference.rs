@@ -50,7 +50,7 @@ pub struct Figures {
     pub copied_bytes: u64,
     /// Units erased.
     pub erased_units: u64,
-    /// How many times longer the flash lasts than with `baseline`.
+    /// Life of the flash as a multiple of the comparator's.
     pub lifetime_vs_ordinary: Option<f64>,
     /// Whether the WAF had settled.
     pub steady: bool,

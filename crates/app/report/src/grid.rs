@@ -11,7 +11,7 @@ const WORDS_WIDTH: usize = 36;
 /// The width to which they are cut when nothing else helps (our choice).
 const LEAST_WIDTH: usize = 12;
 
-/// How tables and texts are shown.
+/// Form of tables and texts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
     /// Columns of the terminal; `None` where there is no limit.

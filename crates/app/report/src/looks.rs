@@ -37,7 +37,7 @@ const ORDER: [&str; 25] = [
     "flashalloc",
 ];
 
-/// How a scheme is drawn.
+/// Drawing style of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Look {
     /// The number of its hue; `None` for a drive without streams, which is drawn in ink.

@@ -2,7 +2,7 @@
 
 /// A sentence on the figures of a trace that lost events; `None` if it lost none.
 ///
-/// How many bytes they asked for is not known. What was seen was written, which bounds the host's bytes from below;
+/// The requested bytes are not known. The seen bytes were written, which bounds the host's bytes from below;
 /// nothing bounds the copies.
 pub fn lost_events(lost: u64, captured: u64) -> Option<String> {
     let all = lost.saturating_add(captured);

@@ -1,4 +1,4 @@
-//! What a steered drive did: a result of `steer`, and one self-contained page of it.
+//! Report on a steered drive: a result of `steer`, and one self-contained page of it.
 
 mod screen;
 
@@ -17,16 +17,16 @@ const PROGRAMS: &[&str] = &[
 /// The `schema` of what `steer` tells.
 const SCHEMA: u64 = 1;
 
-/// What `steer` tells while it works and at its end, as far as a page or a screen shows it: a part of `steer --json`, with
+/// Part of `steer`'s report, during the run and at its end, that a page or a screen shows: a part of `steer --json`, with
 /// its names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steered {
     config: Config,
-    /// How long this server has steered; older results do not say.
+    /// Time that this server has steered; older results do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     steered_s: Option<f64>,
     drive: Drive,
-    /// What steering is worth by the models, in a sentence; older results have none.
+    /// Worth of steering by the models, in a sentence; older results have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
     handles: Vec<Handle>,
@@ -37,7 +37,7 @@ pub struct Steered {
     tenants: Vec<Tenant>,
     #[serde(default)]
     limitations: Vec<String>,
-    /// What became of the pages' writers; nothing where nobody watched.
+    /// Counts of the pages' writers; nothing where nobody watched.
     handover: Option<BTreeMap<String, u64>>,
     shadow: Option<Shadow>,
 }
@@ -69,7 +69,7 @@ struct Drive {
     host_bytes: Option<u64>,
     media_bytes: Option<u64>,
     waf: Option<f64>,
-    /// What the drive's log counts in.
+    /// Unit of the drive's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grain_bytes: Option<u64>,
 }
@@ -124,7 +124,7 @@ struct Data<'a> {
     steered: &'a Steered,
 }
 
-/// Why there is no page of a steered drive.
+/// Reason that there is no page of a steered drive.
 #[derive(Debug)]
 pub enum SteeredError {
     /// It is no result of `steer`, or one of another form.

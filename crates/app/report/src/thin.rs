@@ -3,7 +3,7 @@
 
 use anabranch_replay::{Comparison, Interval, Point, SchemeResult};
 
-/// How much of each kind of detail a page keeps.
+/// Amount of each kind of detail that a page keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
     /// Points of each WAF curve.

@@ -10,7 +10,7 @@ use crate::scheme_view::SchemeView;
 /// choice: the first fills shadow drives that began empty, and the answer is by the next).
 const CAPACITIES: f64 = 2.0;
 
-/// What kind of answer it is.
+/// Kind of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -29,13 +29,13 @@ pub enum Kind {
 /// The answer, with the figures it rests on: those of the last capacity of writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// What kind of answer it is.
+    /// Kind of the answer.
     pub kind: Kind,
     /// One sentence.
     pub words: String,
     /// The best scheme.
     pub best: Option<String>,
-    /// How many times as long the flash lasts with it.
+    /// Life of the flash with it, as a multiple.
     pub life: Option<f64>,
 }
 

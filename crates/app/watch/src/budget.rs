@@ -7,7 +7,7 @@ use crate::snapshot::Own;
 /// Snapshots whose mean is held against the limit (our choice: a minute of the usual ten seconds).
 const SNAPSHOTS: usize = 6;
 
-/// What the watcher may cost.
+/// Budget of the watcher.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
     /// Share of one processor.
@@ -16,7 +16,7 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
 }
 
-/// What was too much.
+/// The exceeded part of the budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Excess {
     /// Processor time: the share of one that was used.

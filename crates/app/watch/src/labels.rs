@@ -15,7 +15,7 @@ pub struct ContextLabels {
     own: BTreeMap<u32, (u64, u64)>,
     /// Contexts that were among the others.
     others: HashSet<u32>,
-    /// What the others wrote.
+    /// Writes of the others.
     other_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What an observer of devices in use decides and tells: how far each shadow drive is, whether FDP would pay
+//! Decisions and reports of an observer of devices in use: how far each shadow drive is, whether FDP would pay
 //! here, what the screen and a monitoring system are shown. Pure: whoever watches has the devices, the
 //! clock and the files.
 //!

@@ -10,7 +10,7 @@ use crate::{
     snapshot::{DeviceView, Snapshot},
 };
 
-/// What contexts without a label of their own are called.
+/// Names of contexts without a label of their own.
 const OTHERS: &str = "others";
 /// The quantiles of lifetimes, as `Lives` has them.
 const QUANTILES: [&str; 5] = ["0.05", "0.25", "0.5", "0.75", "0.95"];
@@ -254,7 +254,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
     );
 }
 
-/// What drives count themselves.
+/// Counters of the drives themselves.
 fn of_drives(text: &mut Exposition, devices: &[Labelled<'_>]) {
     type Of = fn(&crate::snapshot::DriveView) -> Option<f64>;
     let families: [(&str, Metric, &str, Of); 3] = [

@@ -7,7 +7,7 @@ const LONGEST_S: u64 = 3600;
 /// Seconds by which a trace may be dated later than it began (our choice): two that begin at once have two names.
 const SLACK_S: u64 = 60;
 
-/// How long and how much traces are kept.
+/// Age and size limits of kept traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
     /// Seconds, if they go by age.

@@ -1,11 +1,11 @@
-//! What one scheme made of the writes of a device.
+//! Results of one scheme for the writes of a device.
 
 use anabranch_replay::{Drawn, SampledWaf};
 use serde::Serialize;
 
 use crate::track::{Track, Written};
 
-/// What one scheme made of the writes.
+/// Results of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SchemeView {
     /// Its name.

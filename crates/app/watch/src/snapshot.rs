@@ -1,4 +1,4 @@
-//! What is known at one moment.
+//! Snapshot of one moment.
 
 use anabranch_replay::{ContextLives, Source};
 use anabranch_trace::Rate;
@@ -20,16 +20,16 @@ pub struct Snapshot {
     pub watched_s: f64,
     /// The devices, in the order asked for.
     pub devices: Vec<DeviceView>,
-    /// What watching costs.
+    /// Cost of watching.
     pub own: Own,
 }
 
-/// What is known of one device.
+/// State of one device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeviceView {
     /// Its path as it was asked for.
     pub device: String,
-    /// What kind of device it is, and so where its requests are seen.
+    /// Kind of the device, which decides where its requests are seen.
     pub kind: String,
     /// Whether it is there, and watched.
     pub is_watched: bool,
@@ -39,9 +39,9 @@ pub struct DeviceView {
     pub rate: Rate,
     /// Pages an erase unit of them has.
     pub unit_pages: u32,
-    /// What was asked of it: every request, whatever the rate.
+    /// Requests to it: all of them, whatever the rate.
     pub source: Source,
-    /// What the kernel itself counts as written to it in the same time; null where it does not tell.
+    /// Bytes written to it in the same time by the kernel's own count; null where it has none.
     pub kernel_write_bytes: Option<u64>,
     /// The share of the shadow drives that holds data.
     pub filled: f64,
@@ -49,22 +49,22 @@ pub struct DeviceView {
     pub answer: Answer,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeView>,
-    /// Who wrote most, and how long it lived, in the drive's measure.
+    /// Largest writers, and the lifetimes of their data, in the drive's measure.
     pub contexts: Vec<ContextLives>,
     /// Contexts that are not listed, because they wrote less.
     pub unlisted_contexts: u64,
     /// Bytes those wrote.
     pub unlisted_bytes: u64,
-    /// What the drive below counts itself; null where it does not.
+    /// Counters of the drive below; null where it has none.
     pub drive: Option<DriveView>,
-    /// What could not be seen, one sentence each.
+    /// Limits of what was seen, one sentence each.
     pub limitations: Vec<String>,
 }
 
-/// What a drive counted of its own writes since watching began, those of other hosts and partitions among them.
+/// The drive's own counts since watching began, writes of other hosts and partitions included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DriveView {
-    /// Which log that stands in.
+    /// Name of the log.
     pub log: &'static str,
     /// Bytes hosts wrote.
     pub host_bytes: u64,
@@ -78,7 +78,7 @@ pub struct DriveView {
 const GRAINS: u64 = 100;
 
 impl DriveView {
-    /// What a log that counts in so many bytes has counted.
+    /// Counts of a log whose unit is so many bytes.
     pub fn new(
         log: &'static str,
         host_bytes: u64,
@@ -99,7 +99,7 @@ impl DriveView {
     }
 }
 
-/// What watching costs, and what was seen of it.
+/// Cost of watching, and coverage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Own {
     /// Processor time this process has used, seconds. What the probe takes of the programs that write is
@@ -113,7 +113,7 @@ pub struct Own {
     pub kernel_bytes: u64,
 }
 
-/// Where the requests of a kind of device are seen.
+/// Layer at which the requests of a kind of device are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// A whole drive: its own, and those of its partitions.
@@ -129,7 +129,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// What a device is, by its name in /sys/class/block.
+    /// Returns the kind of a device, by its name in /sys/class/block.
     pub fn of(name: &str, is_partition: bool) -> Seen {
         match name {
             _ if is_partition => Seen::Partition,

@@ -1,4 +1,4 @@
-//! What is known, kept over a restart.
+//! State kept over a restart.
 //!
 //! A line of JSON; after it, for each device, the runs of data that live, 24 bytes each: where (8), how many bytes
 //! (8, the low 40 bits) and by whom (the high 24), and how much had been written before (8); at the end a
@@ -48,7 +48,7 @@ pub struct State {
 /// One device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceState {
-    /// What tells it from every other device.
+    /// Identity of the device.
     pub identity: String,
     /// Its path when it was watched.
     pub path: String,
@@ -62,11 +62,11 @@ pub struct DeviceState {
     pub drive: serde_json::Value,
     /// Each scheme's tracks.
     pub schemes: Vec<(String, Vec<Track>)>,
-    /// What was asked of it.
+    /// Requests to it.
     pub source: Source,
-    /// Who wrote, by the numbers that the survey names.
+    /// Writers, by the numbers of the survey.
     pub contexts: Vec<Context>,
-    /// How long it lived, and what lives still.
+    /// Lifetimes of ended data, and data that live still.
     pub survey: KeptSurvey,
     /// Rows of what lives still.
     #[serde(default)]

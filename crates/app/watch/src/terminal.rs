@@ -45,7 +45,7 @@ pub fn line(device: &DeviceView) -> String {
     format!("{}; WAF {}", flow(device), wafs.join(", "))
 }
 
-/// What flows on a device.
+/// Traffic of a device.
 fn flow(device: &DeviceView) -> String {
     let gone = if device.is_watched { "" } else { ", GONE" };
     format!(
@@ -71,7 +71,7 @@ fn row(scheme: &SchemeView, width: usize) -> String {
     )
 }
 
-/// What the drive itself says.
+/// Counters of the drive itself.
 fn drive(drive: &DriveView) -> String {
     let media = drive.media_bytes.map_or_else(
         || "it does not count its flash".to_owned(),

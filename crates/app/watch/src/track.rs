@@ -1,4 +1,4 @@
-//! How far one shadow drive is: what it wrote in all, and over the last capacity of writes.
+//! Progress of one shadow drive: its writes in all, and over the last capacity of writes.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// curves of a replay have it).
 const PARTS: u64 = 16;
 
-/// What a drive wrote.
+/// Writes of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Bytes the host wrote, in whole pages.
@@ -24,7 +24,7 @@ impl Written {
         (self.host_bytes > 0).then(|| media as f64 / self.host_bytes as f64)
     }
 
-    /// What was written since `before`.
+    /// Returns the writes since `before`.
     #[must_use]
     pub fn since(&self, before: &Written) -> Written {
         Written {
@@ -38,15 +38,15 @@ impl Written {
 /// with a new drive that was given what the old one held, and what that took is not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// What the drives before the present one wrote.
+    /// Writes of the drives before the present one.
     before: Written,
-    /// What the present one had written when counting began.
+    /// Writes of the present one when counting began.
     #[serde(skip)]
     mark: Written,
-    /// What it has written by now.
+    /// Writes of the present one by now.
     #[serde(skip)]
     now: Written,
-    /// Where it stood at every sixteenth of a capacity, or seldomer where it is looked at seldomer; the oldest first.
+    /// Readings at every sixteenth of a capacity, or less often where it is read less often; the oldest first.
     points: VecDeque<Written>,
     /// Whether the oldest point is a capacity back.
     #[serde(default)]
@@ -84,7 +84,7 @@ impl Track {
         }
     }
 
-    /// What was counted over the last capacity of writes, to a sixteenth of one or to what was written between two
+    /// Returns the counts over the last capacity of writes, to a sixteenth of one or to the writes between two
     /// looks; all of it where that is less.
     pub fn window(&self) -> Written {
         let from = self.points.front().filter(|_| self.is_full).copied();

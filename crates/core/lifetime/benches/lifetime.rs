@@ -1,4 +1,4 @@
-//! What learning costs: the lifetime table per page, a clustering per call.
+//! Cost of learning: the lifetime table per page, a clustering per call.
 //! `cargo bench -p anabranch-lifetime`
 
 #![allow(missing_docs)]

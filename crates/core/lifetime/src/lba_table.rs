@@ -1,4 +1,4 @@
-//! Who wrote each logical page, and when.
+//! Table of each logical page's writer, and the time of the write.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! How well the labels of a write predict how long its data will live.
+//! Measures how well the labels of a write predict the life of its data.
 
 use std::collections::HashMap;
 

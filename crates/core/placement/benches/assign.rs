@@ -1,4 +1,4 @@
-//! What a decision costs, in processor time per page written, of every scheme there is. `cargo bench -p
+//! Cost of a decision, in processor time per page written, of every scheme. `cargo bench -p
 //! anabranch-placement --bench assign`
 
 #![allow(missing_docs)]
@@ -50,7 +50,7 @@ fn place(assign: &mut dyn Assign, request_pages: u32, load: &mut Load) {
     }
 }
 
-/// What those that know the future are told: lives of one capacity in the mean, for as many writes as
+/// Future for the schemes that know it: lives of one capacity in the mean, for as many writes as
 /// take some 256 MB. After those nothing dies, and they decide faster than they would.
 fn future() -> Arc<Future> {
     const TOLD: usize = 1 << 26;

@@ -33,7 +33,7 @@ fn drive(gib: u32) -> HostGeometry {
     }
 }
 
-/// What a scheme holds after the drive was written: tables may grow up to their bounds.
+/// Memory of a scheme after the drive was written: tables may grow up to their bounds.
 fn held_bytes(assign: &mut dyn Assign, drive: &HostGeometry) -> f64 {
     let mut load = Load::new();
     while load.now_pages < CAPACITIES * u64::from(drive.logical_pages) {

@@ -55,7 +55,7 @@ pub struct ContextName {
     pub id: ContextId,
     /// The context's signature, the same in every run; 0 for the unknown context.
     pub signature: u64,
-    /// What kind of writer it is.
+    /// Kind of the writer.
     pub kind: ContextKind,
     /// The thread's name without its digits.
     pub role: String,

@@ -15,7 +15,7 @@ one_of! {
 }
 
 one_of! {
-    /// How the host learns where the drive's reclaim units begin and end.
+    /// Source of the boundaries of the drive's reclaim units.
     Boundaries {
         /// It makes them: it updates the handle where its model ends a unit (I/O Management Send, Reclaim Unit Handle Update:
         /// NVM Express NVM Command Set Specification 1.1, I/O Management Send command).
@@ -26,7 +26,7 @@ one_of! {
 }
 
 parameters! {
-    /// How a host collects, and what disturbs it. The defaults are an undisturbed drive.
+    /// Options of collection by the host, and its disturbances. The defaults are an undisturbed drive.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Collection {
         /// Units that the model has fewer than each reclaim group of the drive.
@@ -38,7 +38,7 @@ parameters! {
         /// When the host collects.
         choice as "host-collects": Word(Choice) = Choice::Rehearsed,
             "`rehearsed`: until the host half alone, rehearsed beside it, is better; `always`; `never`. Our choice";
-        /// How boundaries of units are known.
+        /// Source of the units' boundaries.
         boundaries as "host-ends": Word(Boundaries) = Boundaries::Made,
             "ends of units are `made` by a handle update, or `reckoned`. Our choice";
         /// The error of the unit's size as believed: 0.01 is 1 % too large.
@@ -59,9 +59,9 @@ parameters! {
     }
 }
 
-/// What stands behind a scheme's name where the host collects.
+/// Suffix of a scheme's name where the host collects.
 pub(crate) const SUFFIX: &str = "+host";
-/// What the keys of its settings begin with.
+/// Prefix of the keys of its settings.
 const PREFIX: &str = "host-";
 
 impl Collection {

@@ -20,7 +20,7 @@ pub enum SchemeError {
     UnknownRelocation {
         /// The whole scheme as written.
         spec: String,
-        /// What was written after the `+`.
+        /// Text after the `+`.
         name: String,
         /// The nearest name that exists.
         suggestion: DidYouMean,
@@ -32,7 +32,7 @@ pub enum SchemeError {
     UnknownParameter {
         /// The scheme's name.
         scheme: String,
-        /// What was written before the `=`.
+        /// Text before the `=`.
         key: String,
         /// The nearest key that exists.
         suggestion: DidYouMean,
@@ -46,7 +46,7 @@ pub enum SchemeError {
         scheme: String,
         /// The parameter.
         key: String,
-        /// What was written after the `=`.
+        /// Text after the `=`.
         value: String,
         /// The values that it takes.
         expected: String,

@@ -8,7 +8,7 @@ use anabranch_ssd::{
 use crate::parameter::one_of;
 
 one_of! {
-    /// Which unit of a chain's last group is collected next.
+    /// Victim rule of a chain's last group.
     LastVictims {
         /// The one with the fewest valid pages.
         Greedy = "greedy",

@@ -13,7 +13,7 @@ use crate::{
 pub struct Parameter<'a> {
     /// The parameter's name, before the `=`.
     pub key: &'static str,
-    /// What it does, and who says so.
+    /// Its rule, and the source.
     pub meaning: &'static str,
     /// The place of its value, and the values it may have.
     pub value: Value<'a>,

@@ -45,7 +45,7 @@ impl Host {
     }
 }
 
-/// What decides about copies.
+/// Relocation of the copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceHalf {
     /// One of the device's relocations decides.
@@ -136,7 +136,7 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Why the scheme does something else on a sampled drive, as a phrase that follows its name; `None` if it does the
+    /// Reason that the scheme acts differently on a sampled drive, as a phrase that follows its name; `None` if it acts the
     /// same.
     fn unsampled(&self) -> Option<&'static str> {
         None

@@ -39,7 +39,7 @@ pub struct Scheme {
     pub host: fn() -> Box<dyn HostScheme>,
     /// The device half, unless another is asked for.
     pub relocation: DeviceHalf,
-    /// What the scheme does, in one line.
+    /// Description of the scheme, one line.
     pub summary: &'static str,
     /// The scheme's source.
     pub source: &'static str,

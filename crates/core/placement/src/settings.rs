@@ -17,7 +17,7 @@ const TENANTS: &str = "tenants";
 /// A parameter's name and its value, as people write them.
 pub(crate) type Pair = (String, String);
 
-/// What settings come to.
+/// Result of parsing settings.
 pub(crate) struct Applied {
     /// Every parameter and its value.
     pub parameters: Vec<Pair>,

@@ -37,7 +37,7 @@ pub struct SchemeSpec {
     relocation: DeviceHalf,
     parameters: Vec<(String, String)>,
     tenants: u16,
-    /// How the host collects, where it does.
+    /// Options of collection by the host, where it collects.
     collection: Option<Collection>,
 }
 
@@ -148,7 +148,7 @@ impl SchemeSpec {
         self.relocation
     }
 
-    /// How the host collects; `None` where it leaves that to the drive.
+    /// Options of collection by the host; `None` where it leaves that to the drive.
     pub fn collection(&self) -> Option<&Collection> {
         self.collection.as_ref()
     }
@@ -270,7 +270,7 @@ impl SchemeSpec {
         Ok(self.host(&geometry.drive(), beside, None)?.into_assign())
     }
 
-    /// What the host half is at work on a drive, beside who decides about copies.
+    /// The host half at work on a drive, beside the relocation.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.

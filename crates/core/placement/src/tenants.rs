@@ -47,7 +47,7 @@ struct Place {
 /// Memory: that of as many schemes as tenants, 2 bytes for each stream of each.
 pub(crate) struct Tenants {
     places: Vec<Place>,
-    /// Whose each of the drive's streams is.
+    /// Owner of each of the drive's streams.
     owners: Vec<u16>,
     absence_pages: u64,
     /// When it is next looked who is absent.

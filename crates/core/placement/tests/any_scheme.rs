@@ -1,4 +1,4 @@
-//! What holds for every scheme, whatever is written.
+//! Properties that hold for every scheme, under any writes.
 
 use anabranch_placement::{
     Assign, ContextName, HostGeometry, Names, Rules, SCHEMES, SchemeSpec, Write,
@@ -184,7 +184,7 @@ fn published_memory_bound(scheme: &str) -> usize {
     LOGICAL_PAGES as usize * page_bytes + fixed_bytes
 }
 
-/// What `anabranch` states beside 8 bytes a page: 8,192 curves of 172 bytes, what is known of 1,024
+/// Memory that `anabranch` states beside 8 bytes a page: 8,192 curves of 172 bytes, records of 1,024
 /// writers and 4,096 files, the table curves are read with, names of files, rules over them; and seven
 /// miniature drives, here of all pages (4 bytes each, and 4 in the units), 60 units and up to 72 streams, whose own predictors are
 /// empty but for the fixed tables.

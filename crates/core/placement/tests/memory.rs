@@ -72,7 +72,7 @@ fn left_out_bytes(scheme: &str) -> isize {
     }
 }
 
-/// What an account may miss by: bytes, and parts of what it tells. Names of files count as if each were as long as it
+/// Tolerance of an account: bytes, and parts of its figure. Names of files count as if each were as long as it
 /// may be, of a table of hashes an eighth is empty, and how much a miniature drive takes is worked out and not counted.
 const BAND_BYTES: isize = 512;
 const BAND_PARTS: isize = 64;

@@ -417,7 +417,7 @@ fn memory_bytes(device: &Device) -> u64 {
 }
 
 /// The reason why collecting cannot begin.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 pub(crate) enum CollectError {
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -154,7 +154,7 @@ pub struct Lane {
     pub(crate) pages: Pages,
     /// The sample of pages that the device has, where the scheme is shown more.
     pub(crate) sample: Option<Sample>,
-    /// What a host that collects compares itself with.
+    /// Comparison of a host that collects.
     pub(crate) rehearsal: Option<Box<Rehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.

@@ -33,7 +33,7 @@ pub struct Comparison {
     pub source: Source,
     /// The drive every scheme had.
     pub device: Drive,
-    /// How the drive was sampled, if it was.
+    /// Sampling of the drive, if it was sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledDrive>,
     /// Whether every scheme's WAF had settled.
@@ -156,7 +156,7 @@ pub struct SchemeResult {
     /// Whether the scheme knows the future, which no drive can, and so bounds what others can reach.
     #[serde(default)]
     pub is_bound: bool,
-    /// What places the copies of garbage collection: a relocation's name (`mixed` is the way of an ordinary drive), or
+    /// Placement of the copies of garbage collection: a relocation's name (`mixed` is the way of an ordinary drive), or
     /// `own` where the scheme itself does. Absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive_half: Option<String>,
@@ -237,7 +237,7 @@ pub struct SchemeResult {
     /// The use made of its rules, for a scheme that goes by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleUse>,
-    /// How worn the units are, and how much the host can write before their rated erases are
+    /// Wear of the units, and the bytes that the host can write before their rated erases are
     /// used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<WearReport>,

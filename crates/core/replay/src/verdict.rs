@@ -82,7 +82,7 @@ pub struct OtherVictims {
 }
 
 impl OtherVictims {
-    /// How many times as long the flash lasts as that of an ordinary drive with the same victims.
+    /// Life of the flash, as a multiple of an ordinary drive's with the same victims.
     pub fn life(&self) -> Option<f64> {
         Some(self.waf_before? / self.waf_with?)
     }
@@ -99,7 +99,7 @@ pub struct DriveAnswer {
     pub scheme: String,
     /// WAF with it over the last capacity of writes.
     pub waf: Option<f64>,
-    /// How many times as long the flash lasts as an ordinary drive's; null where there is no answer yet.
+    /// Life of the flash, as a multiple of an ordinary drive's; null where there is no answer yet.
     pub life: Option<f64>,
     /// The share of an ordinary drive's copies that is spared; null where there is no answer yet.
     pub spared: Option<f64>,
@@ -125,9 +125,9 @@ pub struct Verdict {
     pub drives: Vec<DriveAnswer>,
     /// The figures behind it, a sentence; empty where there are none.
     pub evidence: String,
-    /// What keeps the figures from being trusted, or a scheme from being recommended; a sentence each.
+    /// Reasons not to trust the figures, or not to recommend a scheme; a sentence each.
     pub warnings: Vec<String>,
-    /// What the drive and the host must do for the best scheme; empty where nothing is recommended.
+    /// Requirements of the best scheme on drive and host; empty where nothing is recommended.
     pub takes: String,
     /// The command to try next, and why; empty where there is none.
     pub next: String,
@@ -139,7 +139,7 @@ pub struct Verdict {
     pub waf_before: Option<f64>,
     /// WAF of `best` over the last capacity of writes.
     pub waf_with: Option<f64>,
-    /// How many times as long the flash lasts with `best`, over the last capacity of writes; null where there is no
+    /// Life of the flash with `best`, as a multiple, over the last capacity of writes; null where there is no
     /// answer yet.
     pub life: Option<f64>,
     /// Whether the WAF of `before` and of `best` had settled.

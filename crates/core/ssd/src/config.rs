@@ -41,7 +41,7 @@ pub struct Config {
     pub host_streams: u16,
     /// Streams only garbage collection writes.
     pub internal_streams: u16,
-    /// Which closed unit is collected next.
+    /// Rule that chooses the next closed unit to collect.
     pub victim_rule: VictimRule,
     /// Chips that units are dealt to in turn; only [`VictimRule::PerChip`] asks.
     pub chips: u32,

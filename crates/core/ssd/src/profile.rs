@@ -98,7 +98,7 @@ pub struct Collection {
     /// Collection goes on until a larger share is free.
     #[serde(default)]
     pub stop_free: f64,
-    /// Which unit is collected next.
+    /// Rule that chooses the next unit to collect.
     #[serde(default)]
     pub victim: VictimRule,
 }

@@ -46,7 +46,7 @@ use crate::{
 };
 use account::Account;
 
-/// Which streams are open, for whom, and on which of the drive's streams.
+/// Open streams, with their users and the drive's streams behind them.
 ///
 /// The drive's default stream 0 is nobody's; its others are the resources. A write takes
 /// O(log open streams). When a resource is wanted and none is left, the identifier used longest

@@ -1,4 +1,4 @@
-//! Which closed unit is collected next.
+//! Rule that chooses the next closed unit to collect.
 
 mod by_stream;
 mod closed;

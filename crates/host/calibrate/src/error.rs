@@ -8,7 +8,7 @@ pub enum CalibrateError {
     /// The drive refused a command.
     #[error("the drive answers {what} with status {status:#x}")]
     Refused {
-        /// Which command.
+        /// Name of the command.
         what: &'static str,
         /// Type and code of its status.
         status: u16,
@@ -16,7 +16,7 @@ pub enum CalibrateError {
     /// The way to the drive failed.
     #[error("{what}: {words}")]
     Link {
-        /// Which command.
+        /// Name of the command.
         what: &'static str,
         /// Error of the kernel or the connection.
         words: String,

@@ -18,7 +18,7 @@ use crate::loop_device::LoopDevice;
 use crate::namespace::Namespace;
 use crate::swap::swap_off;
 
-/// How long a file system may stay busy before that is an error. Our choice.
+/// Time that a file system may stay busy before that is an error. Our choice.
 const UNMOUNT_PATIENCE: Duration = Duration::from_secs(1);
 /// The time between two attempts meanwhile.
 const UNMOUNT_POLL: Duration = Duration::from_millis(5);

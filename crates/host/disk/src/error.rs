@@ -9,7 +9,7 @@ use crate::file_system::FileSystemKind;
 use crate::holder::{Holder, words};
 use crate::place::{BackingPlace, MEMORY_FACTOR};
 
-/// Why there is no drive, or why it cannot be used or released.
+/// Reason that there is no drive, or that it cannot be used or released.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiskError {
@@ -102,7 +102,7 @@ pub enum DiskError {
         needed_bytes.div_ceil(1 << 20), free_bytes >> 20, memory_note(*memory_available_bytes)
     )]
     NoRoom {
-        /// Where the backing file would have been.
+        /// Path that the backing file would have had.
         place: BackingPlace,
         /// Bytes that are free there.
         free_bytes: u64,
@@ -116,7 +116,7 @@ pub enum DiskError {
     /// The backing file cannot be made.
     #[error("no backing file in {place} ({source}): name another directory for it (--backing)")]
     Backing {
-        /// Where the backing file would have been.
+        /// Path that the backing file would have had.
         place: BackingPlace,
         /// The kernel's error.
         source: io::Error,
@@ -142,7 +142,7 @@ pub enum DiskError {
         device: PathBuf,
         /// Its exit status as text.
         status: String,
-        /// What it wrote to standard error.
+        /// Its standard error.
         stderr: String,
     },
 
@@ -163,7 +163,7 @@ pub enum DiskError {
     /// Somebody still uses the file system.
     #[error("{} is still in use by {}: end them first", mount_point.display(), words(holders))]
     Busy {
-        /// Where the drive is mounted.
+        /// Mount point of the drive.
         mount_point: PathBuf,
         /// The users that were found.
         holders: Vec<Holder>,
@@ -184,7 +184,7 @@ pub enum DiskError {
     /// Another mount lies over the drive and cannot be taken away.
     #[error("{} cannot be uncovered ({source}): a program mounted over it or unmounted it", mount_point.display())]
     Covered {
-        /// Where the drive is mounted.
+        /// Mount point of the drive.
         mount_point: PathBuf,
         /// The kernel's error.
         source: Errno,
@@ -193,9 +193,9 @@ pub enum DiskError {
     /// The file system could not be written out or unmounted.
     #[error("{} cannot be {what} ({source}): the last writes may be missing; look at `dmesg`", mount_point.display())]
     Release {
-        /// What could not be done: "synced" or "unmounted".
+        /// Failed operation: "synced" or "unmounted".
         what: &'static str,
-        /// Where the drive is mounted.
+        /// Mount point of the drive.
         mount_point: PathBuf,
         /// The kernel's error.
         source: Errno,

@@ -21,7 +21,7 @@ use crate::place::BackingPlace;
 
 /// The major number of loop devices (the kernel's Documentation/admin-guide/devices.txt).
 const LOOP_MAJOR: u64 = 7;
-/// How often a number is asked for while the one given is bound or held by another process. Our choice.
+/// Attempts to get a number while the one given is bound or held by another process. Our choice.
 const ATTEMPTS: u32 = 200;
 /// The time between two such attempts. The kernel names the same device again until its last holder is gone.
 const PAUSE: Duration = Duration::from_millis(10);

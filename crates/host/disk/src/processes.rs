@@ -19,7 +19,7 @@ use crate::control_group::ControlGroup;
 
 /// The time between two looks whether processes have ended.
 const POLL: Duration = Duration::from_millis(10);
-/// How long a killed process may take to disappear before we give up on it, since it hangs in the kernel. Our choice.
+/// Time that a killed process has to disappear before we give up on it, since it hangs in the kernel. Our choice.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A process that belongs to the run.

@@ -18,7 +18,7 @@ use crate::program::find_program;
 const PLACEHOLDER: &[u8] = b"{dir}";
 /// The environment variable that holds the drive's directory.
 const VARIABLE: &str = "ANABRANCH_DIR";
-/// How long processes that the program left behind may take to end by themselves. Our choice.
+/// Time that processes left behind by the program have to end by themselves. Our choice.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The reason why the program did not start, or cannot be watched.

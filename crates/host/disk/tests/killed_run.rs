@@ -19,9 +19,9 @@ use std::time::Duration;
 use anabranch_disk::{FileSystemKind, Output, Workload};
 use common::{Binding, MIB, blank, bound_to, names, processes_with, wait_until};
 
-/// Where the held drive's bytes lie; empty for memory. Set only by the tests below.
+/// Place of the held drive's bytes; empty for memory. Set only by the tests below.
 const BACKING: &str = "ANABRANCH_TEST_BACKING";
-/// What the held drive's processes carry in their command lines.
+/// Mark in the command lines of the held drive's processes.
 const MARK: &str = "ANABRANCH_TEST_MARK";
 
 #[test]

@@ -52,7 +52,7 @@ pub struct HandleStatus {
 pub struct FdpEvent {
     /// The event's type, byte 0.
     pub kind: u8,
-    /// Which fields are valid, byte 1: bit 0 identifier, 1 namespace, 2 location.
+    /// Valid fields, byte 1: bit 0 identifier, 1 namespace, 2 location.
     pub flags: u8,
     /// Placement identifier, bytes 3:2.
     pub identifier: u16,

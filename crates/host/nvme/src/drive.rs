@@ -45,7 +45,7 @@ pub enum Hint {
     Assigned(StreamId),
 }
 
-/// Which directives a drive has.
+/// Directives of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// None: the host says nothing, and a scheme may decide for it.

@@ -152,7 +152,7 @@ pub enum Side {
     Controller,
 }
 
-/// Which digests a connection uses, as agreed when it began.
+/// Digests of a connection, as agreed when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Digests {
     /// Over headers.

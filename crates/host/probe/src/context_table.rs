@@ -7,7 +7,7 @@ use anabranch_trace::{Context, ContextId, ContextKind};
 use crate::bounded::BoundedMap;
 use crate::writer::{CallSite, Writer, signature_in};
 
-/// How stacks are folded into contexts. The defaults are our choice.
+/// Folding of stacks into contexts. The defaults are our choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoldLimits {
     /// The most contexts, the unknown one included; at least 2.

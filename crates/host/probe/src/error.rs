@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a device cannot be captured.
+/// Reason for not capturing a device.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// The process may not load eBPF programs.

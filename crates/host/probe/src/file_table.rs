@@ -21,7 +21,7 @@ pub(crate) struct FileTable {
     max_files: usize,
 }
 
-/// What is known of a file.
+/// Record of a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KnownFile {
     /// Its row; row 0 for no file, and for files beyond the limit.
@@ -49,7 +49,7 @@ impl FileTable {
         }
     }
 
-    /// What is known of the file, which gets a row if it has none.
+    /// Returns the file's record, which is made if there is none.
     pub(crate) fn get(&mut self, key: FileKey) -> KnownFile {
         if key == FileKey::default() {
             return KnownFile::default();

@@ -27,7 +27,7 @@ use crate::window::{MAX_SOURCES, Source, Window};
 pub struct HandoverOptions {
     /// The block device that is served, a whole disk.
     pub device: PathBuf,
-    /// How stacks are folded into contexts.
+    /// Folding of stacks into contexts.
     pub fold: FoldLimits,
     /// A directory below a mounted bpffs that keeps maps and links: a server that takes over with the same directory
     /// knows the writers of pages on their way. Without one, all of it ends with this process.
@@ -93,7 +93,7 @@ pub struct Handover {
     found: AtomicU64,
     missed: AtomicU64,
     nameless: AtomicU64,
-    /// What others than the first program had taken before this process.
+    /// Resources that others than the first program had taken before this process.
     late_before: u64,
     pins: Option<PathBuf>,
 }
@@ -306,7 +306,7 @@ impl Handover {
         }
     }
 
-    /// What a number stands for. While another thread is looking at a program, which takes its time, what was answered
+    /// Returns the meaning of a number. While another thread inspects a program, which takes time, what was answered
     /// before is answered again; who is new is waited for, but no longer than [`PATIENCE`]: the program that is looked at
     /// may itself wait for this very device.
     fn resolve(&self, number: u32, source: Source) -> Option<PageWriter> {

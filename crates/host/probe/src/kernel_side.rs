@@ -33,7 +33,7 @@ const LATE: [&str; 2] = [REQUEST_TRACEPOINT, "on_bio_late"];
 /// The hooks for hints: `fcntl` alone, or every system call of the machine.
 const FCNTL: &str = "on_fcntl";
 const EVERY_CALL: &str = "on_syscall_exit";
-/// What user space has run to answer: no hook.
+/// Program that user space runs to answer: no hook.
 const REPLY: &str = "on_reply";
 const REPLY_WORDS: usize = 5 + 2 * MAX_RANGES;
 
@@ -123,7 +123,7 @@ pub(crate) struct KernelSide {
     /// The ring; one thread at a time takes records out.
     ring: Mutex<RingBuffer<'static>>,
     inbox: Inbox,
-    /// What `on_reply` reads.
+    /// Input of `on_reply`.
     reply: Words,
     /// Replies that the kernel side did not take.
     unanswered: AtomicU64,

@@ -26,7 +26,7 @@ const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
 const SCANNED_FRAMES: usize = 5;
 
-/// What is known of a writer.
+/// Record of a writer.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub claims: Arc<Claims>,
@@ -42,7 +42,7 @@ pub(crate) struct KnownWriters {
     /// A process has hashes of its own: what a program's processes claim is kept once.
     claims: Shared<Claims>,
     paths: Shared<[CallSite]>,
-    /// Whose writes are captured; `None` for everybody's.
+    /// Programs whose writes are captured; `None` for all.
     wanted: Option<Wanted>,
     /// The tenants by control group; `None` where directories are tenants.
     tenants: Option<Tenants>,
@@ -83,13 +83,13 @@ impl KnownWriters {
         self.tenants.as_ref()
     }
 
-    /// What is known of a writer; `None` if nothing is, or its writes are not wanted.
+    /// Returns the record of a writer; `None` if there is none, or its writes are not wanted.
     pub(crate) fn get(&mut self, hash: u64) -> Option<&Known> {
         let known = self.writers.get_mut(&hash)?;
         known.as_ref().ok()
     }
 
-    /// Where a program has code, for the kernel side; `None` if the process is gone and where it had code was not told.
+    /// Returns a program's code ranges, for the kernel side; `None` if the process is gone and its ranges were not reported.
     pub(crate) fn ranges(
         &mut self,
         image: ImageKey,

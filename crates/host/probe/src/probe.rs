@@ -53,7 +53,7 @@ pub struct Options {
     /// Size of the ring buffer between kernel and user space, rounded up to a power of two of at
     /// least 4 KiB.
     pub ring_bytes: u32,
-    /// How stacks are folded into contexts.
+    /// Folding of stacks into contexts.
     pub fold: FoldLimits,
     /// The processes whose writes are captured; everybody's if empty. Discards are always captured.
     pub only: Vec<Whose>,

@@ -1,4 +1,4 @@
-//! What user space answers the kernel side.
+//! Answers of user space to the kernel side.
 
 use crate::event::ImageKey;
 

@@ -32,7 +32,7 @@ pub struct Untold {
 }
 
 impl Untold {
-    /// What came since an `earlier` count.
+    /// Returns the difference to an `earlier` count.
     pub fn since(self, earlier: Untold) -> Untold {
         Untold {
             requests: self.requests.saturating_sub(earlier.requests),
@@ -106,7 +106,7 @@ impl Sampling {
     }
 }
 
-/// How many samples there are, and above that the halvings of their rate; 0 for what the kernel side cannot tell apart.
+/// Number of samples, and above that the halvings of their rate; 0 where the kernel side cannot tell them apart.
 fn shape(samples: &[Sampled]) -> u64 {
     let Some(first) = samples.first() else {
         return 0;

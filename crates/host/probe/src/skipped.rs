@@ -44,7 +44,7 @@ impl Loaded {
         }
     }
 
-    /// How often the program should have run and did not; `None` where the kernel does not count it.
+    /// Missed runs of the program; `None` where the kernel does not count them.
     pub(crate) fn misses(&self) -> Option<u64> {
         count(&fs::read_to_string(&self.told).ok()?, "recursion_misses:")
     }

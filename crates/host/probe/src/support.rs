@@ -31,7 +31,7 @@ pub struct Support {
     pub sees_reads: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
-    /// Where there are kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
+    /// With kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
     /// A kprobe's program is never skipped for another that was preempted; a tracepoint's is, from 7.0 on.
     pub queued_flag: Option<u32>,
 }

@@ -111,7 +111,7 @@ impl TenantGroup {
 /// the same tenant.
 #[derive(Debug)]
 pub(crate) struct Tenants {
-    /// Where the hierarchy of version 2 is mounted.
+    /// Mount point of the hierarchy of version 2.
     root: PathBuf,
     groups: Vec<TenantGroup>,
     /// Those named in full, which are the first tenants in their order, and whether each wrote.
@@ -302,7 +302,7 @@ impl<T: Clone> Iterator for Below<T> {
     }
 }
 
-/// Where control groups of version 2 are mounted, by which tenants are told apart.
+/// Mount point of control groups of version 2, by which tenants are told apart.
 ///
 /// # Errors
 /// When they are not mounted.
@@ -319,7 +319,7 @@ fn directories(path: &Path) -> impl Iterator<Item = (PathBuf, u64)> {
         .map(|entry| (entry.path(), entry.ino()))
 }
 
-/// Where control groups of version 2 are mounted, by the words of `/proc/self/mounts`.
+/// Returns the mount point of control groups of version 2, from the text of `/proc/self/mounts`.
 fn mounted(mounts: &str) -> Option<PathBuf> {
     let mut fields = mounts.lines().map(|line| line.split(' '));
     let point = fields.find_map(|mut line| {

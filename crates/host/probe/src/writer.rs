@@ -16,7 +16,7 @@ pub(crate) struct Object {
     pub path: String,
 }
 
-/// What code without a file is called: a just-in-time compiler's.
+/// Name of code without a file: a just-in-time compiler's.
 pub(crate) const ANONYMOUS: &str = "[anon]";
 
 impl Object {
@@ -33,7 +33,7 @@ impl Object {
         !self.path.starts_with('[')
     }
 
-    /// What names the object over restarts: its build-id, else its path.
+    /// Name of the object that lasts over restarts: its build-id, else its path.
     fn identity(&self) -> &str {
         if self.build_id.is_empty() {
             &self.path
@@ -66,7 +66,7 @@ impl CallSite {
     }
 }
 
-/// Who writes: a kind, a role and, for a user thread, its call path, innermost call first.
+/// Writer: a kind, a role and, for a user thread, its call path, innermost call first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
     pub kind: ContextKind,

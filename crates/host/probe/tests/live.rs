@@ -1,5 +1,5 @@
 //! The probe on the running kernel: root, eBPF, loop devices, real file systems and programs.
-//! Where the machine cannot do it, these tests fail and say why.
+//! These tests fail with the reason where the machine cannot run them.
 
 // A test ends with a panic; its helpers are not functions the linter knows as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

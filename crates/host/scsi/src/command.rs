@@ -26,7 +26,7 @@ pub enum Place {
     Stream(u16),
 }
 
-/// Which mode page is asked for, and how (SPC §6.13).
+/// Requested mode page, and its form (SPC §6.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModePage {
     /// MODE SENSE(10), and not (6).

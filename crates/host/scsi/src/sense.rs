@@ -7,7 +7,7 @@ use crate::bytes::put;
 /// Bytes of sense data in the fixed format, with all fields that are reported.
 pub const SENSE_BYTES: usize = 18;
 
-/// Which bit of a command, or of its parameters, is wrong (SPC §4.4.2.4.2).
+/// Place of the wrong bit in a command or its parameters (SPC §4.4.2.4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     /// Whether it is of the command itself (C/D), and not of the parameters it brought.

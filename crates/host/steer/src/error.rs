@@ -49,7 +49,7 @@ pub enum SteerError {
     Refused {
         /// The drive.
         path: PathBuf,
-        /// Which command.
+        /// Name of the command.
         what: &'static str,
         /// The status field of its answer.
         status: u16,

@@ -43,7 +43,7 @@ mod ioctl {
     nix::ioctl_readwrite!(io, b'N', 0x43, Passthrough);
 }
 
-/// Which of a drive's queues a command goes to.
+/// Queue of a drive that a command goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
     /// The admin queue.

@@ -1,4 +1,4 @@
-//! Which files of a file system programs open, as they open them: fanotify. No program waits for us.
+//! Files of a file system that programs open, as they open them: fanotify. No program waits for us.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};

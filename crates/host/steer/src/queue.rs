@@ -39,7 +39,7 @@ pub struct Make {
     pub shared: Arc<Shared>,
 }
 
-/// Which operation has completed.
+/// The completed operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// The block device's own command.

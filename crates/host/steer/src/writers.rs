@@ -15,7 +15,7 @@ pub struct Writer {
     pub file: FileId,
     /// The life-time hint the application asked for.
     pub hint: WriteHint,
-    /// Which of several programs on one drive.
+    /// Number of one of several programs on a drive.
     pub tenant: u32,
 }
 

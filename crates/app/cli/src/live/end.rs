@@ -12,7 +12,7 @@ use crate::{
     failure::{Failure, INTERRUPTED, Result},
 };
 
-/// How long a program that was asked to end may take before it is killed (our choice).
+/// Time that a program has to end before it is killed (our choice).
 const GRACE: Duration = Duration::from_secs(10);
 /// The share of free space below which a drive counts as full (our choice): ext4 keeps 2 % for
 /// itself, XFS up to 5 %, and programs get none of that.

@@ -96,11 +96,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     // IMPORTANT: each by itself. The disk may be full by now, and the program ran for hours: a trace that cannot be
     // written costs the bound, which comes of the recording, and no other figure.
     let is_kept = !is_void || arguments.trace.is_some();
-    let kept = if is_kept {
-        plan.keep(recorded)
-    } else {
-        Ok(())
-    };
+    let kept = if is_kept { plan.keep(recorded) } else { Ok(()) };
     let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
     let published = result.map_err(Failure::from).and_then(|mut result| {
         let completed = bounded(&mut result, trace, arguments);

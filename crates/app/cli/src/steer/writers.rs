@@ -26,7 +26,7 @@ use crate::failure::{Failure, Result};
 const BPFFS: &str = "/sys/fs/bpf";
 /// Time that the probe waits for news before it checks whether it is to end (our choice).
 const POLL: Duration = Duration::from_millis(100);
-/// How long a take-over waits for what the server before had learned (our choice). A program that waits for this very
+/// Wait of a take-over for the state of the server before it (our choice). A program that waits for this very
 /// device may hold what the probe must look at, so it is not waited for longer.
 const RELEARN: Duration = Duration::from_secs(2);
 

@@ -1,4 +1,4 @@
-//! What `anabranch watch` understands.
+//! Arguments of `anabranch watch`.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 

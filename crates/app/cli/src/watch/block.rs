@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 const SECTOR_BYTES: u64 = 512;
 /// The field of `stat` that counts sectors written (Documentation/block/stat.rst).
 const SECTORS_WRITTEN: usize = 6;
-/// Where the kernel tells what a device is, the surest first; below the device's own directory.
+/// Files in which the kernel identifies a device, the surest first; below the device's own directory.
 const IDENTITIES: [&str; 6] = [
     "wwid",
     "device/wwid",
@@ -36,9 +36,9 @@ pub struct Block {
     class: PathBuf,
     /// Its bytes when it was found.
     pub bytes: u64,
-    /// What kind it is.
+    /// Kind of the device.
     pub seen: Seen,
-    /// What tells it from others, also after a restart, as far as the kernel tells; else its name.
+    /// Identity that lasts over a restart, as far as the kernel has one; else the name.
     pub identity: String,
     /// The kernel's count of disks, which no two have in common.
     sequence: Option<u64>,

@@ -1,4 +1,4 @@
-//! What time it is, whoever sets the machine's clock meanwhile.
+//! Time that does not jump when somebody sets the machine's clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -35,7 +35,7 @@ const CONTEXTS: usize = 32;
 /// Files kept apart (our choice: some 6 MiB).
 const MOST_FILES: usize = 1 << 16;
 
-/// How devices are attached to.
+/// Attachment to devices.
 #[derive(Debug, Clone)]
 pub struct Attach {
     /// Whether the watching is to end, before a probe is attached as well.
@@ -59,7 +59,7 @@ pub struct Watched {
     /// Contexts whose addresses were given to be named.
     named: usize,
     source: Source,
-    /// What the present probe has counted and not told, as far as `source` has it.
+    /// Counts of the present probe that were not reported yet, as far as `source` has them.
     untold: Untold,
     /// Events that earlier probes lost, and requests beyond the device's end.
     lost_before: u64,
@@ -69,7 +69,7 @@ pub struct Watched {
     kernel_mark: Option<u64>,
     kernel_before: u64,
     traces: Option<Traces>,
-    /// What the drive itself counts, where it does.
+    /// Counters of the drive itself, where it has them.
     truth: Option<Truth>,
     pub labels: ContextLabels,
     batch: Vec<Io>,
@@ -352,7 +352,7 @@ impl Watched {
         self.model.drive().rate()
     }
 
-    /// What is kept over a restart.
+    /// State kept over a restart.
     pub fn state(&mut self, plan: &Plan) -> DeviceState {
         let kept = self.model.kept();
         let path = self.block.path.display().to_string();
@@ -410,7 +410,7 @@ impl Watched {
         self.probe.as_ref().map_or(0, Probe::kernel_bytes)
     }
 
-    /// What is known of it.
+    /// The known state.
     pub fn view(&mut self) -> DeviceView {
         self.name_contexts();
         let (schemes, filled) = self.model.look();

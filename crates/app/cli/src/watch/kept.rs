@@ -19,7 +19,7 @@ use crate::{
 pub struct StateFile {
     path: Option<PathBuf>,
     found: Vec<DeviceState>,
-    /// Why it could last not be written: said once.
+    /// Last reason for not writing it; reported once.
     refused: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl StateFile {
         Ok(file)
     }
 
-    /// What is known of a device. Of other drives, schemes or rates it is told what does not go on as it was.
+    /// Saved state of a device. For other drives, schemes or rates it reports which parts cannot be resumed.
     pub fn take(&mut self, block: &Block, plan: &Plan, asked: Option<Rate>) -> Option<DeviceState> {
         let mut found = self.found.iter();
         let at = found.position(|device| device.identity == block.identity)?;

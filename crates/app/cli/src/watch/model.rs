@@ -28,7 +28,7 @@ const PAGE_COST: u64 = 24;
 /// Runs of what lived that are given to new drives at a time (our choice).
 const GIVEN: usize = 4096;
 
-/// What every device's shadow drives are made by.
+/// Recipe of every device's shadow drives.
 #[derive(Debug)]
 pub struct Plan {
     specs: Vec<SchemeSpec>,
@@ -37,7 +37,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What was asked for.
+    /// Value that was requested.
     pub fn of(arguments: &WatchArguments) -> Result<Plan> {
         if arguments.drive.drives() > 1 || arguments.drive.size.is_some() {
             return Err(Failure::wrong_use(
@@ -113,7 +113,7 @@ impl Plan {
         u64::from(drive.config.logical_pages) * lanes * PAGE_COST
     }
 
-    /// How many samples there are at a rate.
+    /// Returns the number of samples at a rate.
     pub fn samples(&self, rate: Rate) -> u32 {
         match rate {
             Rate::WHOLE => 1,
@@ -137,7 +137,7 @@ impl Plan {
     }
 }
 
-/// What shadow drives go on with: a survey in the drive's measure, and each scheme's tracks.
+/// State that shadow drives resume from: a survey in the drive's measure, and each scheme's tracks.
 #[derive(Debug, Default)]
 pub struct Kept {
     pub survey: KeptSurvey,
@@ -153,7 +153,7 @@ pub struct Model {
     first: Sample,
     running: Running,
     survey: Survey,
-    /// What each scheme did in each sample.
+    /// Tracks of each scheme in each sample.
     tracks: Vec<Vec<Track>>,
 }
 
@@ -209,7 +209,7 @@ impl Model {
         Ok(model)
     }
 
-    /// What drives after these go on with.
+    /// State that later drives resume from.
     pub fn kept(&mut self) -> Kept {
         self.running.drain();
         let (names, _) = self.advance();
@@ -269,12 +269,12 @@ impl Model {
         self.running.drain();
     }
 
-    /// Who wrote, and how long it lived.
+    /// Writers, and the lifetimes of their data.
     pub fn survey(&self) -> &Survey {
         &self.survey
     }
 
-    /// How far the schemes are, and the share of the first drive that holds data.
+    /// Progress of the schemes, and the share of the first drive that holds data.
     pub fn look(&mut self) -> (Vec<SchemeView>, f64) {
         let drawn = Drawn {
             sample: self.drive.rate().pages(),

@@ -13,7 +13,7 @@ const MOST: usize = 4096;
 pub struct Numbering {
     by_signature: HashMap<u64, ContextId>,
     table: Vec<Context>,
-    /// What the present probe's numbers are here.
+    /// Maps the present probe's numbers to ours.
     of_probe: Vec<ContextId>,
 }
 

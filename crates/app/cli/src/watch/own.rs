@@ -1,4 +1,4 @@
-//! What this process costs.
+//! Cost of this process.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ impl Cost {
         }
     }
 
-    /// What was used since the last look, with what the kernel holds for it.
+    /// Returns the use since the last reading, kernel memory held for the process included.
     pub fn look(&mut self, kernel_bytes: u64) -> Own {
         let (now, used) = (Instant::now(), used());
         let elapsed = now.duration_since(self.looked).as_secs_f64().max(1e-6);

@@ -1,4 +1,4 @@
-//! Where snapshots go: the screen, standard output, a file.
+//! Destinations of snapshots: the screen, standard output, a file.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,17 +22,17 @@ use crate::{
 const LATE: u32 = 3;
 const LEAST_LATE: Duration = Duration::from_secs(5);
 
-/// Where they go.
+/// Their destinations.
 pub struct Told {
     screen: Option<ProgressBar>,
     prints: bool,
     output: Option<PathBuf>,
     metrics: Option<Metrics>,
-    /// How long its figures are those of a device that is watched.
+    /// Age up to which its figures are those of a watched device.
     lasts: Duration,
     /// Traces or the state are kept, which need no reader.
     keeps: bool,
-    /// What the file was last not written for: said once.
+    /// Last reason for not writing the file; reported once.
     refused: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use anabranch_watch::{Keep, Segment};
 use super::clock::Clock;
 use crate::say;
 
-/// How long no trace is begun after one could not be written (our choice).
+/// Delay before another trace is begun after one could not be written (our choice).
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// A trace at work, and when it was begun.

@@ -1,4 +1,4 @@
-//! What an NVMe drive itself counts of its writes.
+//! Write counters of an NVMe drive itself.
 
 use anabranch_watch::DriveView;
 
@@ -8,7 +8,7 @@ use super::block::Block;
 #[cfg(feature = "steer")]
 pub struct Truth {
     log: anabranch_steer::Log,
-    /// Which of its logs: another one counts otherwise.
+    /// Number of its log: another one counts otherwise.
     name: &'static str,
     host_bytes: u128,
     media_bytes: Option<u128>,
@@ -40,7 +40,7 @@ impl Truth {
         }
     }
 
-    /// What it has counted since; nothing while it does not answer, or not with that log.
+    /// Returns the counts since then; nothing while the drive does not answer, or not with that log.
     pub fn look(&self) -> Option<DriveView> {
         let answer = counted(&self.log).filter(|(name, ..)| *name == self.name);
         let (log, host, media, grain_bytes) = answer?;
@@ -52,7 +52,7 @@ impl Truth {
     }
 }
 
-/// Which log, the host's bytes, the flash's, and what they are counted in.
+/// A log's name, the host's bytes, the flash's, and their unit.
 #[cfg(feature = "steer")]
 fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u128>, u64)> {
     match log.written() {
@@ -64,7 +64,7 @@ fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u12
     }
 }
 
-/// What a drive counts cannot be asked for in a build without `steer`, so this type has no value.
+/// A build without `steer` cannot read a drive's counters, so this type has no value.
 #[cfg(not(feature = "steer"))]
 pub enum Truth {}
 

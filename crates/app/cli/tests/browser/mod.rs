@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// How long anything may take before a test gives up.
+/// Time limit of every wait in a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Chromium with one page open, and all it said meanwhile.

@@ -28,7 +28,7 @@ pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a failing call says on standard error, after its status was checked.
+/// Returns the standard error of a failing call, after its status was checked.
 pub fn complaint(arguments: &[&str], status: i32) -> String {
     let output = anabranch(arguments);
     let words = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! What stands between a host and a served drive, and makes a worse one of it: with errors of its own, silent, out of
+//! A proxy between a host and a served drive that makes it worse: with errors of its own, silent, out of
 //! reach, or with a cache that forgets what was not flushed when the power goes.
 //!
 //! Connections of NVMe/TCP without digests, PDU by PDU (NVM Express TCP transport specification, "PDU Definitions").
@@ -38,7 +38,7 @@ struct Command {
     began: u64,
 }
 
-/// What a block held before a write that nothing has made safe.
+/// Content of a block before a write that no flush has made safe.
 #[derive(Debug)]
 struct Before {
     number: u64,
@@ -90,7 +90,7 @@ impl Between {
         }
     }
 
-    /// Where hosts connect.
+    /// Address that hosts connect to.
     pub fn port(&self) -> u16 {
         self.port
     }

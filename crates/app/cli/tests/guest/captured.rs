@@ -11,7 +11,7 @@ use crate::{
     served::Served,
 };
 
-/// What a recording has of the files of these names, by `told`.
+/// Bytes of the files of these names in a recording, by `told`.
 fn by_name<T>(
     report: &Report,
     recording: &str,

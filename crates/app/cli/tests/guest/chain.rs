@@ -100,7 +100,7 @@ impl Workload {
         ]
     }
 
-    /// What the guest must have.
+    /// Requirements of the guest.
     fn files(&self, directory: &Path) -> Vec<PathBuf> {
         let binary = Path::new(self.binary);
         let here = root().join("crates/app/cli/tests/guest");
@@ -117,7 +117,7 @@ impl Workload {
     }
 }
 
-/// What the drive's log says of a run.
+/// The drive's log of a run.
 #[derive(Debug, Clone, Copy)]
 struct Had {
     host_bytes: f64,
@@ -150,7 +150,7 @@ fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report,
     (report, had)
 }
 
-/// What a replay promises of the same drive.
+/// Promise of a replay for the same drive.
 struct Promise {
     /// WAF without streams.
     plain: f64,

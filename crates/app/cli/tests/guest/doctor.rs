@@ -116,7 +116,7 @@ pub fn proved(found: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What programs are told for a user without privileges: refusals in place of answers, and verdicts.
+/// Answers for a user without privileges: refusals in place of answers, and verdicts.
 fn lacks_leave(told: &str) {
     let told: Value = serde_json::from_str(told).unwrap_or_else(|error| panic!("{error}: {told}"));
     let found = &told["found"];

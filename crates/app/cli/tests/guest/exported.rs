@@ -25,7 +25,7 @@ const REQUEST_BYTES: u64 = 64 << 10;
 const REQUESTS: u64 = 1_600;
 /// A pace at which jobs beside each other keep the order of the trace, more or less.
 const PACE_NS: u64 = 2_000_000;
-/// How far the drive may be from the promise: jobs run beside each other, and a guest under
+/// Tolerance between the drive and the promise: jobs run beside each other, and a guest under
 /// emulation does not keep the order of requests that are close.
 const TOLERANCE: f64 = 0.1;
 
@@ -66,7 +66,7 @@ fn anabranch(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Where each write of the trace goes by the file's ranges, the first that holds it.
+/// Placement of each write of the trace by the file's ranges; the first that holds it counts.
 fn by_range(scheme: &str, log: &str) -> Vec<u64> {
     let ranges: Vec<Vec<u64>> = scheme
         .lines()

@@ -1,4 +1,4 @@
-//! What becomes of a steered drive's data, and of who waits for it, when drive or server fail (docs/steer.md, "When
+//! A steered drive's data, and its waiting requests, when drive or server fail (docs/steer.md, "When
 //! something fails").
 
 use std::{cell::RefCell, net::SocketAddr, path::Path};
@@ -27,7 +27,7 @@ fn number(report: &Report, name: &str) -> u64 {
         .unwrap_or_else(|_| panic!("{name}: {output}"))
 }
 
-/// What a script must know of a drive at a port.
+/// Variables of a script for a drive at a port.
 fn variables(port: u16) -> Vec<(&'static str, String)> {
     vec![("PORT", port.to_string()), ("NQN", SUBSYSTEM.to_owned())]
 }

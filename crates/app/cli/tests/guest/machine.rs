@@ -10,21 +10,21 @@ use std::{
 
 use serde_json::Value;
 
-/// What a section of a script's output came to.
+/// Result of a section of a script's output.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// What was printed.
+    /// Printed text.
     pub output: String,
     /// The exit status.
     pub status: i32,
 }
 
-/// What a guest has beside the least.
+/// Extras of a guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hardware<'a> {
     /// A disk, of which the guest changes a copy alone.
     pub disk: Option<&'a Path>,
-    /// What `scripts/guest.sh` finds in its environment.
+    /// Environment of `scripts/guest.sh`.
     pub environment: &'a [(&'static str, String)],
     /// Whether the script ends by resetting the machine.
     pub is_reset: bool,

@@ -38,7 +38,7 @@ use served::{SUBSYSTEM, Served};
 
 const MIB: u64 = 1 << 20;
 
-/// How much is done: the short form's number or the long one's.
+/// Amount of work: the short form's number or the long one's.
 fn amount(short: u32, long: u32) -> String {
     let is_long = std::env::var("ANABRANCH_GUEST").is_ok_and(|form| form == "long");
     if is_long { long } else { short }.to_string()

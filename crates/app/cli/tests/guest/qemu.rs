@@ -17,7 +17,7 @@ const BLOCK_BYTES: u64 = 4096;
 const HANDLES: usize = 8;
 const SERIAL: &str = "qemu-1";
 
-/// What `scripts/guest.sh` must know for such a drive, whose bytes are in a file of this directory.
+/// Variables of `scripts/guest.sh` for such a drive, whose bytes are in a file of this directory.
 fn environment(directory: &Path, bytes: u64, unit_bytes: u64) -> [(&'static str, String); 2] {
     let found = Command::new(root().join("scripts/guest-qemu.sh")).output();
     let found = found.expect("scripts/guest-qemu.sh starts");

@@ -80,7 +80,7 @@ fn counts_on(before: &Report, after: &Report) -> u64 {
     counted[2]
 }
 
-/// What was learned was read again: a context that was not seen since then is a run older.
+/// The saved state was read again: a context that was not seen since then is a run older.
 fn remembers(before: &Report, after: &Report) {
     let [learned, found, later] = [
         contexts(before, "learned"),

@@ -40,7 +40,7 @@ fn streams(report: &Report, name: &str) -> [u64; 8] {
         .unwrap_or_else(|_| panic!("{name}: {output}"))
 }
 
-/// What streams 2 to 5 (short, medium, long, extreme) were written between two sections; the others are not hinted.
+/// Bytes written to streams 2 to 5 (short, medium, long, extreme) between two sections; the others are not hinted.
 fn between(report: &Report, from: &str, to: &str) -> [u64; 4] {
     let (before, after) = (streams(report, from), streams(report, to));
     let written: Vec<u64> = before.iter().zip(after).map(|(b, a)| a - b).collect();

@@ -12,7 +12,7 @@ use super::{
 
 /// The guest's host, as `prelude.sh` names it.
 const HOST: &str = "nqn.2014-08.org.nvmexpress:uuid:2cd2c43b-a90a-45c1-a8cd-86b33ab273b5";
-/// What `nvme gen-dhchap-key` of nvme-cli 2.13 printed with `--hmac=1`, 2, 3 and 0.
+/// Output of `nvme gen-dhchap-key` of nvme-cli 2.13 with `--hmac=1`, 2, 3 and 0.
 const SECRET: &str = "DHHC-1:01:VJOOWUW4nLeZgshDDUaQQxaGjhwVFmVsJTYyuRKzlSMCMgIH:";
 const SECRET_384: &str =
     "DHHC-1:02:KsDnCfllxWVfTQh1H0vcSeqCjR2eAaeedbVYrkFuV3hgAIFEgIn+bih/Tcl40VKvmdra3w==:";
@@ -113,7 +113,7 @@ fn a_host_authenticates_and_none_without_the_secret_gets_in() {
     }
 }
 
-/// What `nvme gen-tls-key` of nvme-cli 2.13 printed with `--hmac=1`.
+/// Output of `nvme gen-tls-key` of nvme-cli 2.13 with `--hmac=1`.
 const KEY: &str = "NVMeTLSkey-1:01:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
 
 #[test]

@@ -56,7 +56,7 @@ fn lends(report: &Report) -> bool {
     host["found"]["ublk"]["answer"].as_u64().unwrap() & AUTO_BUFFER != 0
 }
 
-/// What the server counted, and the drive's own streams.
+/// Counters of the server, and the drive's own streams.
 fn judge(report: &Report, served: Served) -> Value {
     for name in [
         "bare", "hot", "files", "buffered", "checked", "ended", "same", "again",
@@ -197,13 +197,13 @@ pub fn ways() -> String {
     WAYS.map(|(way, mib)| format!("{way}:{mib}")).join(" ")
 }
 
-/// What the server counted that ended well, and knew of each page who tells its writer.
+/// Counters of a server that ended well and knew the writer of each page.
 pub fn ended_knowing_writers(report: &Report) -> Value {
     assert!(!report.output("ended").contains("nobody tells"));
     report.json("counters")
 }
 
-/// What the server counted of `steer-ways.sh`, where nothing went wrong.
+/// Counters of the server under `steer-ways.sh`, where nothing went wrong.
 pub fn judge_ways(report: &Report) -> Value {
     report.output("checked");
     let counters = ended_knowing_writers(report);
@@ -322,7 +322,7 @@ fn servers_killed_while_they_take_over_a_reset_and_a_drive_that_is_gone_lose_not
     served.stop();
 }
 
-/// What a reset under load comes to.
+/// Result of a reset under load.
 fn reset_under_load(drive: &[&str], options: &str) {
     let served = Served::start(drive);
     let resets = amount(2, 4).parse().map(|count| "reset ".repeat(count));

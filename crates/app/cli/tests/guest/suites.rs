@@ -8,7 +8,7 @@ use super::{
     served::Served,
 };
 
-/// What one of the tests came to.
+/// Result of one of the tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     passed: usize,
@@ -75,7 +75,7 @@ fn of_nose(output: &str) -> Outcome {
     }
 }
 
-/// What fails and is meant to: test, case, reason.
+/// Expected failures: test, case, reason.
 const EXPECTED: &[(&str, &str, &str)] = &[
     (
         "nvme_compare_test",

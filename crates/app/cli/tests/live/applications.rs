@@ -44,7 +44,7 @@ const ENDLESS: Settings = &[
     ("SECONDS_RUN", "900"),
     ("MIB_EACH", "100000"),
 ];
-/// How long a press of Ctrl-C may take to end a run before a person presses it again: longer than
+/// Time in which Ctrl-C ends a run before a person presses it again: longer than
 /// any server's shutdown is given.
 const PRESS: Duration = Duration::from_secs(45);
 
@@ -236,7 +236,7 @@ fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// What was done, for whoever looks on (`--nocapture`).
+/// Progress, for `--nocapture`.
 #[allow(clippy::print_stderr, reason = "a test's own account")]
 fn tell(scenario: &Scenario, what: &str, since: Instant) {
     let seconds = since.elapsed().as_secs_f64();

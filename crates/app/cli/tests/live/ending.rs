@@ -1,4 +1,4 @@
-//! How a run ends when the program ends, well or badly.
+//! The end of a run when the program ends, well or badly.
 
 use std::{fs, process::Command};
 

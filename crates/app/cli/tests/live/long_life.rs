@@ -26,14 +26,14 @@ const FULL_EVERY: Duration = Duration::from_secs(64);
 /// of each.
 const KEPT_MIB: u64 = 16;
 const DISK_MIB: u64 = 4 * KEPT_MIB;
-/// How far the clock is set ahead, seconds: days, years, and back before it began.
+/// Seconds by which the clock is set ahead: days, years, and back before it began.
 const CLOCKS: [i64; 5] = [0, 86_400, -7_200, 400_000_000, -1_000_000];
 
-/// What may still grow: files and writers, of each at most this many (`MAX_WRITERS` of a probe), and what a file takes,
+/// Bound of growth: files and writers, of each at most this many (`MAX_WRITERS` of a probe), and the bytes of a file,
 /// in the probe's table and in what schemes were told.
 const MOST: u64 = 65_536;
 const FILE_BYTES: u64 = 96;
-/// What a writer with a new name takes. A place in the map is 24 bytes and one of the map's own, and half of the places
+/// Bytes of a writer with a new name. A place in the map is 24 bytes and one of the map's own, and half of the places
 /// are empty when it is full. The allocator has 112 bytes for its claims (80, the two counts of an `Arc`, 8 of its own)
 /// and 32 for its name. Writers with one call path share it.
 const WRITER_BYTES: u64 = 2 * (24 + 1) + 112 + 32;
@@ -225,7 +225,7 @@ impl Long {
     }
 }
 
-/// What was told of a device at the end.
+/// Final report on a device.
 fn holds(device: &Value) {
     assert_eq!(device["source"]["lost_events"], 0);
     let (seen, counted) = written(device);

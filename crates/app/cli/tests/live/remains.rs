@@ -1,4 +1,4 @@
-//! What a run has, and what may be left of it: processes, its device, open files and sockets, as
+//! Resources of a run, and its remains: processes, its device, open files and sockets, as
 //! the kernel tells.
 
 use std::{fs, path::Path};
@@ -25,14 +25,14 @@ impl Process {
     }
 }
 
-/// What is known of a run.
+/// Facts about a run.
 #[derive(Debug)]
 pub struct Run {
     /// Its mount namespace, as /proc/PID/ns/mnt names it: all that it starts is in there.
     pub namespace: String,
     /// Its drive's device, major:minor.
     pub device: String,
-    /// Which use of that device it is, counted by the kernel (5.15 and newer; else empty).
+    /// Number of the use of that device, counted by the kernel (5.15 and newer; else empty).
     pub sequence: String,
 }
 

@@ -1,4 +1,4 @@
-//! What these tests share: a place of one's own, the command, and patience.
+//! Helpers of these tests: a place of one's own, the command, and patience.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use nix::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// How long anything here may take at most.
+/// Time limit of every wait here.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The smallest drive: what most tests run on.

@@ -59,7 +59,7 @@ impl Watcher {
     }
 }
 
-/// What a device was asked to write, as it is told and as the kernel counts it.
+/// Bytes that a device was asked to write, by our report and by the kernel's count.
 pub fn written(device: &Value) -> (u64, u64) {
     let bytes = |value: &Value| value.as_u64().unwrap();
     (

@@ -286,7 +286,7 @@ fn a_budget_is_kept_by_coarser_samples_and_told() {
 const DASHBOARD: &str = include_str!("../../../../../scripts/anabranch-watch.grafana.json");
 const UNIT: &str = include_str!("../../../../../scripts/anabranch-watch.service");
 
-/// What a key of the service's unit says.
+/// Returns the value of a key of the service's unit.
 fn of_unit(key: &str) -> &'static str {
     let line = UNIT.lines().find_map(|line| line.strip_prefix(key));
     line.and_then(|line| line.strip_prefix('=')).unwrap()

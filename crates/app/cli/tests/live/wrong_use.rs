@@ -1,4 +1,4 @@
-//! What a run says to wrong use: before anything is made, with the remedy, and nothing left.
+//! Refusals of wrong use: before anything is made, with the remedy, and with nothing left behind.
 
 use super::support::{Place, anabranch, run};
 

@@ -1,4 +1,4 @@
-//! What may be read of a drive that was killed: of each block the version that was flushed last, or a later one.
+//! Reads that are legal after a kill: of each block the version that was flushed last, or a later one.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ struct Life {
     /// The versions that may be read, oldest first: the one flushed last and all begun since. A deallocation
     /// is a version, too.
     may: Vec<(u64, bool)>,
-    /// How many of them are complete.
+    /// Number of complete ones.
     complete: usize,
 }
 

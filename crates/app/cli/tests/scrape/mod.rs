@@ -11,7 +11,7 @@ pub fn free_address() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-/// What is answered at an address that a command says.
+/// Returns the answer at an address that a command prints.
 pub fn scrape(address: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream

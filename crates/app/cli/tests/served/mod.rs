@@ -52,7 +52,7 @@ impl Served {
         }
     }
 
-    /// What a script in the guest must know.
+    /// Variables of a script in the guest.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         vec![
             ("PORT", self.port.to_string()),
@@ -60,7 +60,7 @@ impl Served {
         ]
     }
 
-    /// Where it listens.
+    /// Address it listens on.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }

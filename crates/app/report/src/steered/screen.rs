@@ -126,7 +126,7 @@ impl Steered {
         table
     }
 
-    /// What did not go as it should, each that happened.
+    /// Faults that happened.
     fn faults(&self) -> Vec<String> {
         let counts = &self.counts;
         let handover = |name: &str| {

@@ -1,4 +1,4 @@
-//! What the benchmarks write: random addresses, sixteen contexts and files, four tenants.
+//! Load of the benchmarks: random addresses, sixteen contexts and files, four tenants.
 
 #![allow(
     dead_code,

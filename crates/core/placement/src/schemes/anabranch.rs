@@ -86,7 +86,7 @@ parameters! {
         /// The streams of copies.
         copies: Word(Copies) = Copies::Together,
             "without rehearsal: where copies go";
-        /// Which closed unit is collected next.
+        /// Rule that chooses the next closed unit to collect.
         victims: Word(Victims) = Victims::Patient,
             "without rehearsal: which closed unit is collected next";
         /// Whether contexts, hints and files are gone by.

@@ -25,7 +25,7 @@ one_of! {
 }
 
 one_of! {
-    /// How much of its count a demoted chunk keeps.
+    /// Share of its count that a demoted chunk keeps.
     Demotion {
         /// The whole count: its next write promotes it again at once.
         Keep = "keep",

@@ -33,7 +33,7 @@ one_of! {
 }
 
 one_of! {
-    /// Which previous request a request may continue.
+    /// Previous requests that a request may continue.
     Scope {
         /// The previous request to the drive.
         Drive = "drive",
@@ -79,7 +79,7 @@ parameters! {
     }
 }
 
-/// What others made of the paper. A decay in seconds stands here as what a drive writes in that
+/// Interpretations of the paper by others. A decay in seconds stands here as the bytes a drive writes in that
 /// time at 200 MB/s: a replay has no clock that repeats itself.
 const PRESETS: &[Preset] = &[
     Preset {

@@ -32,7 +32,7 @@ use streams::Streams;
 /// The share of the capacity at which the first class of lifetime ends, as a divisor; each other
 /// class ends at twice the one before (§4.1).
 const FIRST_CLASS: u64 = 100;
-/// What is written between two trainings: 26 M blocks of the paper's 33.6 M (§4.2), by share of
+/// Writes between two trainings: 26 M blocks of the paper's 33.6 M (§4.2), by share of
 /// capacity (our choice).
 const TRAINING: f64 = 0.78;
 /// Samples of a training: 300 K of 33.6 M blocks (§4.2), also by share of capacity, but never fewer
@@ -66,7 +66,7 @@ parameters! {
         /// Times a training learns from each of its samples. 10: §4.2.
         epochs: Count(1..=1000) = 10,
             "times a training learns from each sample";
-        /// Which unit of the last group and the frozen one is collected: the authors' prototype weighs cost and
+        /// Victim rule of the last group and the frozen one: the authors' prototype weighs cost and
         /// benefit, the text (§4.1) has the one with the fewest valid pages.
         last: Word(LastVictims) = LastVictims::CostBenefit,
             "which unit of the last group and the frozen one is collected next";

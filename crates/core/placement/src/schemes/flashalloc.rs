@@ -59,7 +59,7 @@ struct Holder {
 /// Memory: 24 bytes for each object that may have a stream.
 #[derive(Debug, Clone)]
 pub struct FlashAlloc {
-    /// Who has stream 1, 2, and so on.
+    /// Owners of stream 1, 2, and so on.
     holders: Vec<Option<Holder>>,
     idle_pages: u64,
 }

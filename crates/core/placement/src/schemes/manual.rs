@@ -255,7 +255,7 @@ mod tests {
     use anabranch_ssd::PageRange;
     use anabranch_trace::ContextKind;
 
-    /// Who writes what, told by name.
+    /// Rules that name files and their streams.
     struct Host {
         scheme: Manual,
         files: u32,

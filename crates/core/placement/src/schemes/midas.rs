@@ -54,7 +54,7 @@ parameters! {
         /// One page in so many is followed. 100: §4.1.
         sample: Count(1..=1_000_000) = 100,
             "one page in so many is followed";
-        /// Which unit of the last group is collected. Cost-benefit: what the authors' simulator is shown with.
+        /// Victim rule of the last group. Cost-benefit: the authors show their simulator with it.
         last: Word(LastVictims) = LastVictims::CostBenefit,
             "which unit of the last group is collected next";
     }

@@ -65,7 +65,7 @@ impl Log {
 /// probability: the share by which it came early. The coldest log in use opens another once it
 /// holds a unit of data.
 ///
-/// What is expected is half the log's live pages times the valid share of its victims, as `SepBIT`'s
+/// The expectation is half the log's live pages times the valid share of its victims, as `SepBIT`'s
 /// simulator has it, which also leaves the choice of victims to the drive; the paper chooses the
 /// log to collect by itself. A discarded page begins anew (our choice; the simulator knows no
 /// discards). Memory: 5 bytes for each page of the drive.

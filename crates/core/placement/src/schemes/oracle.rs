@@ -56,7 +56,7 @@ parameters! {
         /// the best (DOGI's `NoDaP` adds classes until the gain falls under 5 %).
         classes: Count(0..=65_535) = 0,
             "open units; 0 tries several numbers and keeps the best";
-        /// How many times as long the data of a class live as those of the class before, while its
+        /// Ratio of the lives of a class to those of the class before, while its
         /// unit is still empty. 4, our choice; DOGI's ranges double.
         ratio: Number(1.01..=1000.0) = 4.0,
             "lives of an empty class over those of the class before";
@@ -64,7 +64,7 @@ parameters! {
         /// at 1 % of the capacity.
         first: Number(0.001..=1e6) = 1.0,
             "the life that parts the first two classes, in units of writes";
-        /// How much the time counts for which a victim's space would otherwise lie idle: 1 in full, 0
+        /// Weight of the time for which a victim's space would otherwise lie idle: 1 in full, 0
         /// not at all, which leaves the unit with the fewest valid pages. 1, our choice.
         patience: Number(0.0..=1.0) = 1.0,
             "weight of the time a victim's space would lie idle, from 0 to 1";
@@ -110,7 +110,7 @@ impl Parameters {
     }
 }
 
-/// What makes a bound of a scheme that is built with what will come, in its `impl HostScheme for Parameters`: it is both
+/// Makes a bound of a scheme that is built with the future, in its `impl HostScheme for Parameters`: it is both
 /// halves, names the victims, and no drive could run it.
 macro_rules! foreseeing {
     ($scheme:ident) => {

@@ -38,7 +38,7 @@ parameters! {
         /// in the draft); an eighth of the capacity, our choice.
         recluster: Period = Period::CapacityOver(8),
             "writes to the drive from one reclustering to the next";
-        /// What one more stream must save: the mean square, over bytes written, of the distance in
+        /// Saving that one more stream must make: the mean square, over bytes written, of the distance in
         /// octaves (log2) from contexts' lifetimes to their group's mean. 0 uses every stream there
         /// is. 0.1, our choice: each stream holds an open unit of spare space; of 0, 0.02, 0.05, 0.1,
         /// 0.2 and 0.4 it copied least on most of six RocksDB traces on tight drives.
@@ -62,7 +62,7 @@ parameters! {
         /// Bound on the memory of the lifetime table. 64 MiB, our choice.
         table: Size = Bytes(anabranch_lifetime::DEFAULT_TABLE_BYTES as u64),
             "bound on the memory of the lifetime table";
-        /// What tells writers apart. The program context alone: the papers'.
+        /// Property by which writers are told apart. The program context alone: the papers'.
         by: Word(Grouping) = Grouping::Context,
             "what tells writers apart: the context, the class of the file, or both";
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 one_of! {
-    /// What the host opens a virtual stream for.
+    /// Purpose of a virtual stream.
     Virtual {
         /// Each program context.
         Context = "context",
@@ -33,7 +33,7 @@ parameters! {
     /// Parameters of [`VStream`]. The paper's values were not found; all are our choice.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Parameters {
-        /// What virtual streams stand for.
+        /// Meaning of virtual streams.
         by: Word(Virtual) = Virtual::Context,
             "what virtual streams stand for";
         /// Virtual streams there are; writers beyond share them by number.

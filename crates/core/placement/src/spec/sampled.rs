@@ -20,7 +20,7 @@ impl SchemeSpec {
         }
     }
 
-    /// Why it cannot be sampled, if it cannot.
+    /// Reason that it cannot be sampled, if it cannot.
     pub fn unsampled(&self) -> Option<&'static str> {
         self.host.unsampled()
     }

@@ -51,9 +51,9 @@ impl Rehearsal {
         }
     }
 
-    pub(crate) fn recall(&mut self, profile: &KnownLifetimes) {
+    pub(crate) fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
         if let Some(half) = &mut self.half {
-            half.recall(profile);
+            half.restore_lifetimes(known);
         }
     }
 

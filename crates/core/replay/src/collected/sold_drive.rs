@@ -101,7 +101,7 @@ impl SoldDrive {
         self.tenant.as_ref().map_or(0, pages)
     }
 
-    /// What was there before the host came: the other host's data, and units begun.
+    /// State before the host came: the other host's data, and units begun.
     pub(super) fn before(&mut self, phase: f64) -> Result<(), DeviceError> {
         if let Some(tenant) = &self.tenant {
             let pages = tenant.pages;

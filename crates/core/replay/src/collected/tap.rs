@@ -61,8 +61,8 @@ impl Relocate for Tap<'_> {
         self.relocation.survivor(victim, survivor)
     }
 
-    fn touch_survivors(&self, pages: &[u32]) {
-        self.relocation.touch_survivors(pages);
+    fn prefetch_survivors(&self, pages: &[u32]) {
+        self.relocation.prefetch_survivors(pages);
     }
 
     fn wants_ages(&self) -> bool {

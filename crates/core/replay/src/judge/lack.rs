@@ -12,7 +12,7 @@ const CAPACITIES_TO_JUDGE: f64 = 2.5;
 /// A drive that held less than this share of data has room that works like spare flash (our choice).
 pub(super) const FULL: f64 = 0.85;
 
-/// What is missing before figures answer anything.
+/// Lack that keeps figures from answering.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Lack {
     /// The requests hold no write.

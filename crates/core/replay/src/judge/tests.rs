@@ -20,7 +20,7 @@ fn scheme(name: &str, waf_window: f64) -> Value {
     })
 }
 
-/// What places the copies of a scheme with that name.
+/// Placement of the copies of a scheme with that name.
 fn half(name: &str) -> &str {
     match name.split_once('+') {
         Some((_, half)) => half,

@@ -14,7 +14,7 @@ const TAKE_OVER: f64 = 1.5;
 /// is then not worth a unit of its own).
 const LEAST_SHARE: f64 = 0.05;
 
-/// Which streams get a substream. The draft (§3.2.2) leaves it open.
+/// Streams that get a substream. The draft (§3.2.2) leaves it open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
     /// The authors' emulator: the survivors of a stream in one round of collection, sixteen
@@ -25,7 +25,7 @@ pub enum Trigger {
     Ranked,
 }
 
-/// Which numbers substreams get.
+/// Numbers of substreams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pool {
     /// Internal streams are a budget of their own.

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: drives in namespaces of their own, and patience.
+//! Helpers of this crate's tests: drives in namespaces of their own, and patience.
 
 #![allow(dead_code)]
 
@@ -107,7 +107,7 @@ pub fn processes_with(word: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a directory holds, in order.
+/// Returns the entries of a directory, in order.
 pub fn names(directory: &str) -> Vec<std::ffi::OsString> {
     let mut names: Vec<_> = std::fs::read_dir(directory)
         .unwrap()

@@ -169,7 +169,7 @@ impl Request<'_> {
         Ok(change(table))
     }
 
-    /// Which directives are supported, which enabled, and which stay so over a reset.
+    /// Directives that are supported, enabled, and stay so over a reset.
     fn directives(&self) -> Vec<u8> {
         let streaming = self.target.is_streaming(self.scope());
         let (supported, enabled, persistent) = match self.target.mode {

@@ -175,7 +175,7 @@ impl Request<'_> {
         }
     }
 
-    /// Which sensor a temperature threshold is of, and whether it is the lower one. There is the
+    /// Sensor of a temperature threshold, and whether it is the lower one. There is the
     /// composite temperature alone (TMPSEL 0h), which Set Features may also mean by Fh.
     fn threshold(&self) -> Result<(u32, bool), Status> {
         let value = self.command.dword(11);

@@ -27,7 +27,7 @@ pub(super) fn block_shift_of(format: u8) -> Option<u32> {
     BLOCK_SHIFTS.get(usize::from(format)).copied()
 }
 
-/// Which namespaces are looked among: those of the controller, or all.
+/// Set of namespaces to search: those of the controller, or all.
 enum Scope {
     Attached,
     Allocated,

@@ -12,7 +12,7 @@ use crate::{
     wire::{put, put_text},
 };
 
-/// Which controllers have a log page.
+/// Controllers that have a log page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Every,

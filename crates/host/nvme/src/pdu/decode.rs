@@ -29,14 +29,14 @@ pub enum Pdu<'a> {
     },
     /// H2CData.
     HostData {
-        /// Which data of which command.
+        /// Range of data, and its command.
         transfer: Transfer,
         /// The data.
         data: Data<'a>,
     },
     /// C2HData.
     ControllerData {
-        /// Which data of which command.
+        /// Range of data, and its command.
         transfer: Transfer,
         /// The data.
         data: Data<'a>,
@@ -72,7 +72,7 @@ pub struct Termination {
     pub information: u32,
 }
 
-/// Which data of which command.
+/// Range of data, and its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Transfer {
     /// The command's identifier (CCCID).

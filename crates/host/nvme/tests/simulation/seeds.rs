@@ -1,4 +1,4 @@
-//! Which seeds are run, and how one that fails is run again.
+//! Seeds to run, and the command that repeats a failed one.
 
 use std::ops::Range;
 

@@ -110,7 +110,7 @@ impl Drive {
         self.detach();
     }
 
-    /// Where the file system is mounted.
+    /// Mount point of the file system.
     pub fn path(&self) -> &Path {
         self.mounted.as_deref().expect("nothing is mounted")
     }

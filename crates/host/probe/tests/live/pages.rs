@@ -111,7 +111,7 @@ pub fn follow(handover: &Handover, work: impl FnOnce() + Send) {
     handover.poll(Duration::ZERO).unwrap();
 }
 
-/// What a handover says of the marked pages once it has looked at all programs, which takes a loaded machine long. What
+/// Returns the writers of marked pages once a handover has inspected all programs, which takes a loaded machine long. What
 /// is unknown after ten seconds stays so.
 pub fn judge_in_the_end(handover: &Handover, device: &Path) -> Judged {
     let until = Instant::now() + Duration::from_secs(10);
@@ -124,7 +124,7 @@ pub fn judge_in_the_end(handover: &Handover, device: &Path) -> Judged {
     }
 }
 
-/// What a handover says of the marked pages of a device.
+/// Writers of the marked pages of a device, by the handover.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     pub right: u64,

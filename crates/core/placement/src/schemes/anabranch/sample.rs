@@ -1,4 +1,4 @@
-//! Which pages a miniature drive has.
+//! Sample of the pages of a miniature drive.
 
 use anabranch_ssd::PageRange;
 

@@ -36,7 +36,7 @@ one_of! {
 }
 
 one_of! {
-    /// Which closed unit is collected next.
+    /// Rule that chooses the next closed unit to collect.
     Victims {
         /// The one with the fewest valid pages: best where age says nothing.
         Emptiest = "emptiest",

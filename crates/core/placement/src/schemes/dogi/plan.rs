@@ -79,7 +79,7 @@ impl Plan {
     }
 }
 
-/// What a plan may have at most.
+/// Bounds of a plan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Groups, the last included.
@@ -182,7 +182,7 @@ fn plan(log: &Log, bounds: &[u64], ends: Vec<usize>) -> Plan {
     }
 }
 
-/// How many groups further the survivors of a class go: to the first group that covers their
+/// Number of groups further that the survivors of a class go: to the first group that covers their
 /// remaining life, by the mean life of those that outlived their group; to the next group where
 /// none is known.
 fn next_group(log: &Log, bounds: &[u64], ends: &[usize], class: usize, group: usize) -> u8 {

@@ -18,7 +18,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// How long the write lived, or, where it still lives, as long again as it has (our choice: the
+    /// Lifetime of the write, or, where it still lives, as long again as it has (our choice: the
     /// paper does not say what becomes of writes that outlive their time of observation).
     pub(super) fn life_pages(&self, now_pages: u64) -> u64 {
         match self.lived_pages {

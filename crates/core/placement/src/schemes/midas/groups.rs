@@ -10,7 +10,7 @@ use crate::{by_page::copy_streams, geometry::HostGeometry, last_victims::LastVic
 /// (the authors' simulator: copies by how often they survived, victims from all together).
 const SPREAD: usize = 4;
 
-/// Which streams the groups fill. A unit stays in the stream it was written to; where a new
+/// Streams that the groups fill. A unit stays in the stream it was written to; where a new
 /// configuration would leave a group with more units than it is to have, the group begins anew in
 /// an empty stream, and the old one falls to the last group. So do the streams of groups that are
 /// given up. The simulator renumbers units instead.

@@ -8,7 +8,7 @@ use crate::geometry::HostGeometry;
 /// Marks a page that lies in no unit.
 const NOWHERE: u32 = u32::MAX;
 
-/// Which unit each logical page lies in, and of every unit the sum of a number that each of its
+/// Ledger of each logical page's unit, and of every unit the sum of a number that each of its
 /// valid pages was entered with. 12 bytes a logical page, 12 a unit.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -59,7 +59,7 @@ impl Ledger {
         }
     }
 
-    /// What a page held is dead.
+    /// Data of a page are dead.
     pub(crate) fn leave(&mut self, page: u32) {
         let Some(unit) = self.unit.get_mut(page as usize) else {
             return;
@@ -71,7 +71,7 @@ impl Ledger {
         }
     }
 
-    /// What pages held is dead.
+    /// Data of pages are dead.
     pub(crate) fn leave_all(&mut self, pages: PageRange) {
         within(pages, self.unit.len()).for_each(|page| self.leave(page));
     }

@@ -29,7 +29,7 @@ one_of! {
 
 /// [`PcStream`] over pairs of program context and class of file, numbered as they come.
 ///
-/// Where one call path writes everything (an engine's I/O threads, a library without frame
+/// One call path may write everything (an engine's I/O threads, a library without frame
 /// pointers), the file still tells a journal from a table. A pair's signature is made of the
 /// context's and the class's name, so that lifetimes kept between runs find it again.
 ///

@@ -19,7 +19,7 @@ const RELEARNED: f64 = 2.0;
 #[derive(Debug, Clone, Copy)]
 struct Recalled {
     lifetime_pages: f64,
-    /// What it wrote recently in the earlier run, halved in every period of this one.
+    /// Bytes that it wrote recently in the earlier run, halved in every period of this one.
     weight_pages: f64,
     /// When it first wrote in this run; `None` while it has not.
     since_pages: Option<u64>,
@@ -123,7 +123,7 @@ impl Recall {
         }
     }
 
-    /// What is known after this run, which knows `stats` of a context.
+    /// Returns the knowledge after this run, which has `stats` of a context.
     pub fn learned(&self, stats: impl Fn(usize) -> ContextStats) -> KnownLifetimes {
         let mut newer = Vec::new();
         for (row, &signature) in self.signatures.iter().enumerate() {
