@@ -1,8 +1,8 @@
 //! Call stacks between events, and the events that wait for theirs.
 //!
 //! ```text
-//! 	ffffffff81b47d7f blk_mq_start_request+0xcf ([kernel.kallsyms])      perf: behind the event
-//! 	           1cbd1 dl_main+0xc11 (/usr/lib/ld-linux-x86-64.so.2)
+//!     ffffffff81b47d7f blk_mq_start_request+0xcf ([kernel.kallsyms])      perf: behind the event
+//!                1cbd1 dl_main+0xc11 (/usr/lib/ld-linux-x86-64.so.2)
 //!  => blk_mq_start_request                                                ftrace: behind `<stack trace>`
 //!  => /usr/lib/libc.so.6[+0x1147e2]                                       behind `<user stack trace>`
 //! ```
