@@ -64,7 +64,7 @@ class Result:
         >>> import anabranch
         >>> result = anabranch.replay("traces/rocksdb-demo.parquet", ["baseline+gc", "pcstream"])
         >>> print(result.answer.split(":")[0])
-        No answer yet
+        Worth it
         """
         return str(self._shown["answer"])
 

@@ -43,7 +43,7 @@ fn swept(directory: &TempDir) -> (PathBuf, Value) {
     (0..VOLUMES).for_each(|number| volume(directory.path(), number));
     let grid = directory.path().join("grid.toml");
     let words = format!(
-        "traces = '{}/*.parquet'\nschemes = ['baseline', 'sepbit', 'dac', 'oracle']\n[drive]\n\
+        "traces = '{}/*.parquet'\nschemes = ['baseline+gc', 'sepbit', 'dac', 'oracle']\n[drive]\n\
          size = '16MiB'\nunit = '256KiB'\nover_provisioning = ['10%', '25%']\nstreams = 4\n",
         directory.path().display()
     );
@@ -142,7 +142,7 @@ fn the_csv_has_every_cell(page: &Path, summary: &Value) {
         let rows = lines[1..]
             .iter()
             .map(|line| line.split(',').collect::<Vec<&str>>());
-        let of_baseline = rows.filter(|row| row[scheme] == "baseline");
+        let of_baseline = rows.filter(|row| row[scheme] == "baseline+gc");
         of_baseline
             .map(|row| row[of].parse::<u64>().unwrap())
             .sum::<u64>()
@@ -150,7 +150,7 @@ fn the_csv_has_every_cell(page: &Path, summary: &Value) {
     let all = bytes(media) as f64 / bytes(host) as f64;
     let groups = summary["groups"].as_array().unwrap().iter();
     let bases: Vec<f64> = groups
-        .filter(|group| group["scheme"] == "baseline")
+        .filter(|group| group["scheme"] == "baseline+gc")
         .map(|group| group["waf_of_all"].as_f64().unwrap())
         .collect();
     let mean = bases.iter().sum::<f64>() / bases.len() as f64;

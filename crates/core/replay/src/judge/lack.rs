@@ -9,8 +9,8 @@ use crate::{
 
 /// Capacities of writes needed to judge a steady state.
 const CAPACITIES_TO_JUDGE: f64 = 2.5;
-/// A drive that held less than this share of data has room that works like spare flash (our choice).
-pub(super) const FULL: f64 = 0.85;
+/// A drive that never held more than this share of data is far from full: its room works like spare flash (our choice).
+pub(super) const FULL: f64 = 0.75;
 
 /// Lack that keeps figures from answering.
 #[derive(Debug, Clone, PartialEq)]

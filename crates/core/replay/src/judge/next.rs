@@ -98,7 +98,7 @@ impl Known<'_> {
     /// the data are too few for any.
     fn smaller_unit(&self) -> Option<Option<String>> {
         let bytes = peak_bytes(self.outcome);
-        if bytes >= UNITS / 2 * self.outcome.device.unit_bytes {
+        if bytes >= self.outcome.device.unit_bytes.saturating_mul(UNITS / 2) {
             return Some(None);
         }
         let unit = (bytes / UNITS)
