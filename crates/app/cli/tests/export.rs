@@ -46,7 +46,10 @@ fn rules_replayed_cost_what_the_export_says_and_hold_the_promise_on_rocksdb() {
         ("fdp.toml", "fdp"),
     ] {
         let check = check(&told, file);
-        assert_eq!(check["holds"], true, "{check}");
+        // Call paths of the second half were partly not seen in the first: what that costs is measured, and bounded.
+        assert!(check["off_by"].as_f64().unwrap() < 0.15, "{check}");
+        let is_by_name = file != "fdp";
+        assert_eq!(check["holds"], is_by_name, "{check}");
         let rules = directory.path().join("advice").join(name);
         let scheme = format!("manual+substream:rules={}", text(&rules));
         let replayed = json(&anabranch(&[
@@ -350,7 +353,8 @@ fn lifetimes_that_were_kept_become_a_table_of_contexts() {
         &["--to", "fdp", "--trace", text(&rocksdb())],
         &directory,
     );
-    assert_eq!(check(&fed_back, "fdp.toml")["holds"], true, "{fed_back}");
+    let off = check(&fed_back, "fdp.toml")["off_by"].as_f64().unwrap();
+    assert!(off < 0.15, "{fed_back}");
     let to = directory.path().join("x");
     let words = complaint(
         &["export", text(&kept), "--to", "rules", "-o", text(&to)],
@@ -499,4 +503,26 @@ fn a_result_whose_addresses_were_handed_out_anew_is_not_exported() {
         2,
     );
     assert!(words.contains("--pack"), "{words}");
+}
+
+#[test]
+fn auto_names_the_database_that_it_sees_and_each_text_who_issues_it() {
+    let directory = TempDir::new().unwrap();
+    let told = export(
+        &shipped("mariadb-tpcc"),
+        &["--to", "auto", "--unit", "4MiB"],
+        &directory,
+    );
+    let notes = told["notes"].to_string();
+    assert!(
+        notes.contains("`--to mysql`") && !notes.contains("`--to postgres`"),
+        "{notes}"
+    );
+    for file in ["rules.toml", "fdp.toml", "mysql.txt"] {
+        let text = fs::read_to_string(directory.path().join("advice").join(file)).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(first.contains("Issued by: "), "{file}: {first}");
+    }
+    let of = |key: &str| told[key]["host_bytes"].as_u64().unwrap();
+    assert!(of("promised_second_half") < of("promised"), "{told}");
 }

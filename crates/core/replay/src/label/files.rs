@@ -50,13 +50,16 @@ impl FilesWritten {
         let patterns = NamePatterns::of(self.names.iter().map(String::as_str));
         let mut own: HashMap<u32, BTreeMap<&str, u64>> = HashMap::new();
         for ((context, file), bytes) in &self.written {
-            let name = self.names.get(file.0 as usize);
-            if let Some(name) = name.filter(|name| !name.is_empty()) {
-                *own.entry(*context).or_default().entry(name).or_default() += bytes;
-            }
+            let name = self.names.get(file.0 as usize).map_or("", String::as_str);
+            *own.entry(*context).or_default().entry(name).or_default() += bytes;
         }
-        let title = |(context, files)| (context, title(&files, &patterns));
-        own.into_iter().map(title).collect()
+        let title = |(context, mut files): (u32, BTreeMap<&str, u64>)| {
+            let all: u64 = files.values().sum();
+            let nameless = files.remove("").unwrap_or(0);
+            // The journal's bytes are nobody's file, but for a few.
+            (nameless <= all / 2).then(|| (context, title(&files, &patterns)))
+        };
+        own.into_iter().filter_map(title).collect()
     }
 }
 
@@ -188,6 +191,21 @@ mod tests {
     fn titled(files: &[(&str, u64)]) -> String {
         let files: BTreeMap<&str, u64> = files.iter().copied().collect();
         title(&files, &NamePatterns::of(files.keys().copied()))
+    }
+
+    #[test]
+    fn who_writes_mostly_to_no_file_is_not_named_by_one() {
+        let mut files = FilesWritten::default();
+        files.learn(&Names {
+            files: vec![(FileId(1), "a.o".to_owned())],
+            contexts: Vec::new(),
+        });
+        files.count(1, FileId(0), 10);
+        files.count(1, FileId(1), 9);
+        files.count(2, FileId(0), 9);
+        files.count(2, FileId(1), 10);
+        let titles = files.titles();
+        assert_eq!((titles.get(&1), titles[&2].as_str()), (None, "a.o"));
     }
 
     #[test]
