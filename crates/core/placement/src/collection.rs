@@ -31,7 +31,7 @@ parameters! {
     pub struct Collection {
         /// Units that the model has fewer than each reclaim group of the drive.
         spare as "host-spare": Count(1..=4096) = 1,
-            "units that the host's model has fewer than the drive. Our choice: with one the drive never copies first";
+            "units that the host's model has fewer than the drive, so that it collects first. Our choice";
         /// Handles of each reclaim group for rewrites; 0 for a quarter of them, one at least.
         copies as "host-copies": Count(0..=256) = 0,
             "handles for rewrites; 0: a quarter of them. Our choice";

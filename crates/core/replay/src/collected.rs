@@ -26,9 +26,11 @@ use anabranch_ssd::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub(crate) use rehearsal::{Rehearsal, Turn};
+pub(crate) use rehearsal::Rehearsal;
 use sold_drive::{SoldDrive, relocation_of};
 use tap::{Step, Steps, Tap};
+
+use crate::lane::UnfitLane;
 
 /// The reason why a host cannot collect on a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -423,4 +425,13 @@ pub(crate) enum CollectError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+impl From<CollectError> for UnfitLane {
+    fn from(error: CollectError) -> UnfitLane {
+        match error {
+            CollectError::Config(error) => UnfitLane::Drive(error),
+            CollectError::Device(error) => UnfitLane::Before(error),
+        }
+    }
 }

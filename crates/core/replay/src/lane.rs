@@ -16,7 +16,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    collected::{CannotCollect, CollectError, Rehearsal, Turn},
+    collected::{CannotCollect, Rehearsal},
     details::{SchemeDetails, Watch},
     engine::Engine,
     pages::{BeyondDrive, Pages},
@@ -76,15 +76,6 @@ pub enum UnfitLane {
     /// The drive refused what was written before the scheme began.
     #[error("the drive refused what others had written before: {0}")]
     Before(DeviceError),
-}
-
-impl From<CollectError> for UnfitLane {
-    fn from(error: CollectError) -> UnfitLane {
-        match error {
-            CollectError::Config(error) => UnfitLane::Drive(error),
-            CollectError::Device(error) => UnfitLane::Before(error),
-        }
-    }
 }
 
 /// The parts of a device with simulated time, besides its configuration.
@@ -149,8 +140,8 @@ pub struct Start<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Lane {
-    policy: Policy,
-    driven: Driven,
+    pub(crate) policy: Policy,
+    pub(crate) driven: Driven,
     pub(crate) pages: Pages,
     /// The sample of pages that the device has, where the scheme is shown more.
     pub(crate) sample: Option<Sample>,
@@ -158,14 +149,14 @@ pub struct Lane {
     pub(crate) rehearsal: Option<Box<Rehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
-    clock_pages: u64,
+    pub(crate) clock_pages: u64,
     /// Pages that are written soon.
     ahead: Vec<u32>,
 }
 
 /// A lane's device and its details. The calls of the device are handed the scheme's device half.
-struct Driven {
-    engine: Engine,
+pub(crate) struct Driven {
+    pub(crate) engine: Engine,
     /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
@@ -332,41 +323,6 @@ impl Lane {
             Operation::Read => self.read(io),
             Operation::Flush => self.wait_for(Request::Flush),
         }
-    }
-
-    /// Performs a request on the rehearsal's drive, and does what the comparison with it calls for.
-    fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
-        let Some(mut rehearsal) = self.rehearsal.take() else {
-            return Ok(());
-        };
-        let turn = rehearsal.turn(self.driven.engine.counters());
-        if turn.is_some() {
-            self.flush_batch()?;
-        }
-        let Engine::Collected(collected) = &mut self.driven.engine else {
-            return Ok(());
-        };
-        match turn {
-            Some(Turn::GiveUp(policy)) => {
-                self.policy = policy;
-                collected.give_up();
-                return Ok(());
-            }
-            Some(Turn::Restart(policy, model)) => {
-                self.policy = policy;
-                collected.restart(model);
-                self.clock_pages = 0;
-            }
-            None => {}
-        }
-        rehearsal.apply(io)?;
-        self.rehearsal = Some(rehearsal);
-        Ok(())
-    }
-
-    /// The policy, when the lane is needed no more.
-    pub(crate) fn into_policy(self) -> Policy {
-        self.policy
     }
 
     /// Bytes of memory that the host holds: the scheme's, and what it needs to collect.

@@ -34,7 +34,7 @@ pub(crate) struct Rehearsal {
 }
 
 /// The next thing a collecting host does, beside going on.
-pub(crate) enum Turn {
+enum Turn {
     /// The host half alone is better: its policy takes over.
     GiveUp(Policy),
     /// The host forgets what it knew.
@@ -58,7 +58,7 @@ impl Rehearsal {
     }
 
     /// Performs a request on the rehearsal's drive.
-    pub(crate) fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
+    fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
         match &mut self.half {
             Some(half) => half.apply(io),
             None => Ok(()),
@@ -66,7 +66,7 @@ impl Rehearsal {
     }
 
     /// Compares both once in a while.
-    pub(crate) fn turn(&mut self, ours: &Counters) -> Option<Turn> {
+    fn turn(&mut self, ours: &Counters) -> Option<Turn> {
         if ours.host_pages < self.next_at {
             return None;
         }
@@ -102,6 +102,41 @@ fn gives_up(then: &(Counters, Counters), now: &(Counters, Counters)) -> bool {
 }
 
 impl Lane {
+    /// Performs a request on the rehearsal's drive, and does what the comparison with it calls for.
+    pub(crate) fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
+        let Some(mut rehearsal) = self.rehearsal.take() else {
+            return Ok(());
+        };
+        let turn = rehearsal.turn(self.driven.engine.counters());
+        if turn.is_some() {
+            self.flush_batch()?;
+        }
+        let Engine::Collected(collected) = &mut self.driven.engine else {
+            return Ok(());
+        };
+        match turn {
+            Some(Turn::GiveUp(policy)) => {
+                self.policy = policy;
+                collected.give_up();
+                return Ok(());
+            }
+            Some(Turn::Restart(policy, model)) => {
+                self.policy = policy;
+                collected.restart(model);
+                self.clock_pages = 0;
+            }
+            None => {}
+        }
+        rehearsal.apply(io)?;
+        self.rehearsal = Some(rehearsal);
+        Ok(())
+    }
+
+    /// The policy, when the lane is needed no more.
+    fn into_policy(self) -> Policy {
+        self.policy
+    }
+
     /// The lane of a scheme whose host collects.
     pub(crate) fn collected(
         spec: &SchemeSpec,
