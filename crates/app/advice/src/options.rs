@@ -78,6 +78,9 @@ pub struct ExportOptions {
     /// The scheme whose placement is exported [default: pcstream; of a result, its best]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME"))]
     pub scheme: Option<String>,
+    /// Give the scheme's host half this device half, as `replay --relocation` does: fdp for a drive that `steer` steers
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
+    pub relocation: Option<String>,
     /// The trace of a result, where it lies elsewhere now
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub trace: Option<PathBuf>,
@@ -120,6 +123,7 @@ impl ExportOptions {
         }
         let useless = [
             ("--scheme", self.scheme.is_some()),
+            ("--relocation", self.relocation.is_some()),
             ("--trace", self.trace.is_some()),
             ("--lifetimes", self.lifetimes.is_some()),
             ("--fill", self.fill.is_some()),

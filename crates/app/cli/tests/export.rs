@@ -77,6 +77,42 @@ fn rules_replayed_cost_what_the_export_says_and_hold_the_promise_on_rocksdb() {
 }
 
 #[test]
+fn rules_for_a_steered_drive_are_checked_with_the_relocation_that_was_asked_for() {
+    let directory = TempDir::new().unwrap();
+    let told = export(
+        &rocksdb(),
+        &["--to", "rules", "--relocation", "gc"],
+        &directory,
+    );
+    let check = check(&told, "rules");
+    let rules = directory.path().join("advice/rules.toml");
+    let scheme = format!("manual+gc:rules={}", text(&rules));
+    let replayed = json(&anabranch(&[
+        "replay",
+        text(&rocksdb()),
+        "--scheme",
+        &scheme,
+        "--json",
+    ]));
+    assert_eq!(
+        replayed["schemes"][0]["copied_bytes"],
+        check["under_it"]["copied_bytes"]
+    );
+    let source = rocksdb();
+    let unknown = [
+        "export",
+        text(&source),
+        "--to",
+        "rules",
+        "-o",
+        "x",
+        "--relocation",
+        "no",
+    ];
+    assert!(complaint(&unknown, 2).contains("no"));
+}
+
+#[test]
 fn fio_has_every_write_once_and_the_ranges_it_can_read() {
     let directory = TempDir::new().unwrap();
     let told = export(&rocksdb(), &["--to", "fio"], &directory);

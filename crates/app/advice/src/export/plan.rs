@@ -190,6 +190,7 @@ fn with_drive(
     };
     let cell = one_cell(&replay, source.as_ref(), one, watch)?;
     let scheme = scheme(options.scheme.as_deref().unwrap_or(SCHEME))?;
+    let scheme = with_relocation(scheme, options)?;
     Ok(Given::Plan(Box::new(Plan {
         source,
         tables,
@@ -215,6 +216,15 @@ fn with_tables(source: Box<dyn Requests>) -> Result<Trace> {
             source.name()
         ))),
     }
+}
+
+/// Gives a scheme the device half that was asked for, if one was.
+fn with_relocation(spec: SchemeSpec, options: &ExportOptions) -> Result<SchemeSpec> {
+    let Some(name) = &options.relocation else {
+        return Ok(spec);
+    };
+    let kind = name.parse().map_err(Fault::usage)?;
+    Ok(spec.with_relocation(kind))
 }
 
 fn scheme(text: &str) -> Result<SchemeSpec> {
@@ -264,6 +274,7 @@ fn of_result(
         Some(named) => scheme(named)?,
         None => best(result).ok_or_else(|| lacks("it holds no scheme that can be exported"))?,
     };
+    let scheme = with_relocation(scheme, options)?;
     let (source, tables) = native(&trace)?;
     let numbers = match result.config.contains_key("fill") {
         true => Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers),
