@@ -1,9 +1,10 @@
-//! `anabranch doctor`: what reaches a drive on this host.
+//! `anabranch doctor`: the conduits to a drive on this host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
-    Conduit, Device, Found, Proof, Reach, Verdict, device, host, prove, verdicts,
+    Conduit, Device, Found, Proof, Reach, Verdict, device, disks_below, host, is_encrypted, prove,
+    verdicts,
 };
 use anabranch_report::{line, message};
 use clap::Args;
@@ -27,7 +28,8 @@ const NOTHING_CARRIES: u8 = 3;
 
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
-    /// The drive: a block device, or an NVMe namespace's character device
+    /// The drive: a block device, or an NVMe namespace's character device. Of a RAID or a device mapper's, each drive below
+    /// it is examined, too
     pub device: Option<PathBuf>,
     /// Write 64 KiB through each conduit, and ask the drive where they arrived. What is written is what
     /// was there; refused where the drive is used or, without --yes, holds something
@@ -51,21 +53,62 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
     let device = device.map_err(Failure::wrong_use)?;
     let found = Found { device, ..host() };
     let verdicts = verdicts(&found);
-    let proofs = match arguments.prove {
-        true => prove(&found, arguments.yes).map_err(Failure::wrong_use)?,
-        false => Vec::new(),
+    let proofs = if arguments.prove {
+        prove(&found, arguments.yes).map_err(Failure::wrong_use)?
+    } else {
+        Vec::new()
     };
-    let json = as_json(&found, &verdicts, &proofs);
+    let below = below(&found, asked)?;
+    let mut json = as_json(&found, &verdicts, &proofs);
+    if !below.is_empty() {
+        let each = below
+            .iter()
+            .map(|(found, verdicts)| as_json(found, verdicts, &[]));
+        json["below"] = each.collect();
+    }
     give(&json, arguments.output.as_deref(), arguments.json, || {
-        text(&found, &verdicts, &proofs)
+        let mut told = text(&found, &verdicts, &proofs);
+        if asked.is_some_and(|path| is_encrypted("/".as_ref(), path)) {
+            told += &format!("\n{ENCRYPTED}\n");
+        }
+        for (found, verdicts) in &below {
+            told += &format!("\nbelow it: {}", text(found, verdicts, &[]));
+        }
+        told
     })?;
-    match carries(&verdicts, &proofs) {
-        true => Ok(()),
-        false => Err(Failure {
+    let all_carry = if below.is_empty() {
+        carries(&verdicts, &proofs)
+    } else {
+        below.iter().all(|(_, verdicts)| carries(verdicts, &[]))
+    };
+    if all_carry {
+        Ok(())
+    } else {
+        Err(Failure {
             status: NOTHING_CARRIES,
             error: None,
-        }),
+        })
     }
+}
+
+/// The obstacle that dm-crypt is, with the remedy.
+const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd), so that who wrote is not seen below it\n  \
+    remedy: `cryptsetup open --perf-no_write_workqueue`, or `cryptsetup refresh --perf-no_write_workqueue` once it is open";
+
+/// The findings and verdicts on each disk that the device is made of.
+fn below(found: &Found, asked: Option<&Path>) -> Result<Vec<(Found, Vec<Verdict>)>> {
+    let root = "/".as_ref();
+    let disks = asked.map_or_else(Vec::new, |path| disks_below(root, path));
+    let each = disks.iter().map(|path| {
+        let device = device(root, path).map_err(Failure::wrong_use)?;
+        let found = Found {
+            device: Some(device),
+            ..found.clone()
+        };
+        let verdicts = verdicts(&found);
+        Ok((found, verdicts))
+    });
+    each.collect()
 }
 
 /// Whether some conduit carries each write to where a scheme sends it; a proof to the contrary counts.
@@ -120,15 +163,16 @@ fn surroundings(device: &Device) -> String {
     let all: Vec<String> = [
         ("mounted", mounts.collect()),
         ("holds", device.holders.clone()),
-        ("open in", device.users.clone()),
+        ("used by", device.users.clone()),
     ]
     .into_iter()
     .filter(|(_, names): &(_, Vec<String>)| !names.is_empty())
     .map(|(word, names)| format!("{word} {}", names.join(", ")))
     .collect();
-    match all.is_empty() {
-        true => ": nobody uses it".to_owned(),
-        false => format!(": {}", all.join("; ")),
+    if all.is_empty() {
+        ": nobody uses it".to_owned()
+    } else {
+        format!(": {}", all.join("; "))
     }
 }
 
@@ -218,7 +262,7 @@ mod tests {
         assert_eq!(nobody, "Linux 5.4\nnvme0n1: nobody uses it\n");
         assert_eq!(
             used,
-            "Linux 7.3\nvda: mounted ext4 on /data; holds dm-0; open in 17 (fio)\n"
+            "Linux 7.3\nvda: mounted ext4 on /data; holds dm-0; used by 17 (fio)\n"
         );
     }
 

@@ -2,11 +2,11 @@
 
 mod arguments;
 mod hints;
-mod kept;
+mod lifetimes;
 mod metrics;
+mod report;
 mod shadow;
-mod told;
-mod watched;
+mod writers;
 
 use std::{
     io::{IsTerminal as _, Write as _},
@@ -21,8 +21,8 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
-    BEAT, Drive, Guard, NoWriters, Options, Placer, Pulse, Server, Writers, Written, give_up,
-    nvme::usage::listed, own_mounts, stay_in_memory,
+    BEAT, Guard, NoWriters, Options, Placer, Pulse, Server, SteeredDrive, Writers, Written,
+    give_up, nvme::usage::listed, own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -40,14 +40,14 @@ use crate::{
     say,
 };
 use arguments::{Metadata, Shadow as Wanted};
-use kept::Kept;
+use lifetimes::Lifetimes;
+use report::SteerReport;
 use shadow::{Counted, Shadow};
-use told::Told;
-use watched::Watched;
+use writers::Watched;
 
-/// How often signals are looked for (our choice).
+/// Between two checks for signals (our choice).
 const TICK: Duration = Duration::from_millis(50);
-/// How often the line is drawn, and the drive asked what it counts (our choice).
+/// Between two draws of the line, and reads of the drive's counts (our choice).
 const EVERY: Duration = Duration::from_secs(1);
 /// A queue that is silent for longer is no sign of life: one without work looks up every second (our choice).
 const STUCK: Duration = Duration::from_secs(3);
@@ -68,9 +68,11 @@ struct Plan {
 /// Whoever sees the writes.
 struct Seen<'a> {
     plan: &'a Plan,
+    /// Whether the drive's log counts other namespaces' writes, too.
+    is_counted_with_others: bool,
     shadow: Option<Shadow>,
     watched: Option<Watched>,
-    kept: Kept,
+    lifetimes: Lifetimes,
     metrics: Option<Metrics>,
 }
 
@@ -104,20 +106,21 @@ pub fn steer(arguments: &SteerArguments) -> Result {
             "steering needs root: run it with sudo ({error})"
         ))
     })?;
-    let pulse = live(guard)?;
-    begin(arguments, device, &pulse)
+    let guard = Arc::new(guard);
+    let pulse = live(Arc::clone(&guard))?;
+    begin(arguments, device, guard, &pulse)
 }
 
 /// Starts the server, and serves; `pulse` is where its pulse is felt.
-fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> Result {
+fn begin(
+    arguments: &SteerArguments,
+    device: &Path,
+    guard: Arc<Guard>,
+    pulse: &OnceLock<Pulse>,
+) -> Result {
     let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
     if spec.needs_future() {
         return Err(Failure::usage(spec.refused()));
-    }
-    if !(0.0..=4.0).contains(&arguments.spare) {
-        return Err(Failure::wrong_use(
-            "--spare is a share of the drive's size, from 0 to 4",
-        ));
     }
     if !arguments.tenants.tenant.is_empty() {
         anabranch_probe::control_groups().map_err(Failure::usage)?;
@@ -127,7 +130,7 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
         json: create(&arguments.output)?,
         page: create(&arguments.html)?,
     };
-    let drive = Drive::open(device).map_err(Failure::usage)?;
+    let drive = SteeredDrive::open(device).map_err(Failure::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
     let sharers = drive.sharers(&plan.handles);
@@ -136,21 +139,21 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     for (neighbour, handles) in &sharers {
         say::line(&printable(&sharing(neighbour, handles, free)));
     }
-    let kept = Kept::read(arguments.lifetimes.as_deref())?;
-    placer.recall(kept.known());
-    let shadow = match wants_shadow(arguments, &drive) {
-        true => Some(start_shadow(arguments, &plan, &drive, &mut placer)?),
-        false => None,
-    };
+    let lifetimes = Lifetimes::read(arguments.lifetimes.as_deref())?;
+    placer.recall(lifetimes.known());
+    let shadow = wants_shadow(arguments, &drive)
+        .then(|| start_shadow(arguments, &plan, &drive, &mut placer))
+        .transpose()?;
+    let is_counted_with_others = drive.is_counted_with_others();
     let metrics = arguments.metrics;
     let metrics = metrics.map(|address| Metrics::start(address, None));
     let metrics = metrics.transpose()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;
-    let server = Server::start(drive, placer, &options, |block, took_over| {
+    let server = Server::start(drive, placer, &options, Some(guard), |block, took_over| {
         if arguments.unwatched {
-            watched::forget(block);
+            writers::forget(block);
             return Arc::new(NoWriters);
         }
         let generations = !arguments.generations.no_generations;
@@ -165,9 +168,10 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     let _ = pulse.set(server.pulse());
     let seen = Seen {
         plan: &plan,
+        is_counted_with_others,
         shadow,
         watched,
-        kept,
+        lifetimes,
         metrics,
     };
     serve(arguments, server, seen, &mut signals, files)
@@ -182,7 +186,7 @@ fn unwatched(error: &anabranch_probe::ProbeError) -> Arc<dyn Writers> {
     Arc::new(NoWriters)
 }
 
-fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<Plan> {
+fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &SteeredDrive) -> Result<Plan> {
     let handles = arguments.handles.as_ref();
     let handles = handles.map_or_else(|| drive.handles().to_vec(), |handles| handles.0.clone());
     let foreign = |handle: &&u16| !drive.handles().contains(handle);
@@ -205,7 +209,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &Drive) -> Result<P
     })
 }
 
-/// What follows from a namespace that writes to some of our handles, too; `free` of ours are shared with none.
+/// Words on a namespace that writes to some of our handles, too; `free` of ours are shared with none.
 fn sharing(neighbour: &Path, handles: &[u16], free: usize) -> String {
     let (noun, them) = match handles.len() {
         1 => ("handle", "it"),
@@ -223,7 +227,7 @@ fn sharing(neighbour: &Path, handles: &[u16], free: usize) -> String {
 }
 
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
-fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
+fn placer(plan: &Plan, drive: &SteeredDrive, spare: f64) -> Result<Placer> {
     let (config, kind) = shadow::model(drive, plan.streams, spare);
     let host = plan
         .spec
@@ -232,7 +236,7 @@ fn placer(plan: &Plan, drive: &Drive, spare: f64) -> Result<Placer> {
     Ok(Placer::new(host.into_assign(), plan.metadata.map(StreamId)))
 }
 
-fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
+fn wants_shadow(arguments: &SteerArguments, drive: &SteeredDrive) -> bool {
     match arguments.shadow {
         Wanted::On => true,
         Wanted::Off => false,
@@ -243,7 +247,7 @@ fn wants_shadow(arguments: &SteerArguments, drive: &Drive) -> bool {
 fn start_shadow(
     arguments: &SteerArguments,
     plan: &Plan,
-    drive: &Drive,
+    drive: &SteeredDrive,
     placer: &mut Placer,
 ) -> Result<Shadow> {
     let all = plan.streams + u16::from(plan.metadata.is_some());
@@ -261,12 +265,13 @@ fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
         depth: arguments.depth,
         copy: arguments.copy,
         accept_contents: arguments.yes,
+        accept_writes: arguments.take_over,
     }
 }
 
 /// Tells the guard that the process lives, as long as its queues do once there are any: programs that wait for one that
 /// does not are served by the next.
-fn live(guard: Guard) -> Result<Arc<OnceLock<Pulse>>> {
+fn live(guard: Arc<Guard>) -> Result<Arc<OnceLock<Pulse>>> {
     let pulse: Arc<OnceLock<Pulse>> = Arc::default();
     let felt = pulse.clone();
     let beat = move || {
@@ -294,9 +299,10 @@ fn serve(
 ) -> Result {
     let Seen {
         plan,
+        is_counted_with_others,
         shadow,
         watched,
-        mut kept,
+        mut lifetimes,
         metrics,
     } = seen;
     let before = server.drive().written();
@@ -316,41 +322,43 @@ fn serve(
         if asked > 0 && ends(&mut server, asked, &mut waits)? {
             break;
         }
-        kept.tend(&server);
+        lifetimes.tend(&server);
         if drawn.elapsed() >= EVERY {
             drawn = Instant::now();
-            drive = told::since(server.drive().written(), before);
-            view.set_message(told::line(server.counters(), drive, shadow.as_ref()));
+            drive = report::since(server.drive().written(), before);
+            view.set_message(report::line(server.counters(), drive, shadow.as_ref()));
             if let Some(metrics) = &metrics {
                 let shadow = shadow.as_ref().map(Shadow::now);
-                let told = told(&server, plan, began, drive, watched.as_ref(), shadow);
-                metrics.show(metrics::text(&told));
-                metrics.show_report(told.json().to_string());
+                let mut report = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
+                report.limit_drive(is_counted_with_others);
+                metrics.show(metrics::text(&report));
+                metrics.show_report(report.json().to_string());
             }
         }
     }
     view.finish_and_clear();
-    drive = told::since(server.drive().written(), before).or(drive);
-    let is_kept = kept.keep(&server);
+    drive = report::since(server.drive().written(), before).or(drive);
+    let is_kept = lifetimes.keep(&server);
     server.placer().unwatch();
     let shadow = shadow.map(Shadow::finish);
-    let end = told(&server, plan, began, drive, watched.as_ref(), shadow);
-    watched.map_or(Ok(()), Watched::end)?;
-    tell(arguments, &end, files)?;
-    is_kept
+    let mut end = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
+    end.limit_drive(is_counted_with_others);
+    let is_told = give_all(arguments, &end.json(), &end.text(), files, print);
+    let is_unwatched = watched.map_or(Ok(()), Watched::end);
+    is_told.and(is_unwatched).and(is_kept)
 }
 
-/// What is told of this moment.
-fn told<'a>(
+/// The report of this moment.
+fn report_of<'a>(
     server: &'a Server,
     plan: &'a Plan,
     began: Instant,
     drive: Option<Written>,
     watched: Option<&Watched>,
     shadow: Option<(Counted, u64, Config)>,
-) -> Told<'a> {
+) -> SteerReport<'a> {
     let (tenants, limitations) = watched.map(Watched::tenants).unwrap_or_default();
-    Told {
+    SteerReport {
         server,
         steered: began.elapsed(),
         scheme: plan.spec.name(),
@@ -364,25 +372,43 @@ fn told<'a>(
     }
 }
 
-/// Tells the end: into the files, and on standard output, where a page stands alone.
-fn tell(arguments: &SteerArguments, end: &Told<'_>, files: Files) -> Result {
-    let json = end.json();
-    if let Some(mut file) = files.json {
-        writeln!(file, "{json:#}").map_err(Failure::work)?;
-        file.finish()?;
-    }
+/// Gives the report: on standard output, where a page stands alone, and into the files. Each is given whatever became of the
+/// others; the error is the first.
+fn give_all(
+    arguments: &SteerArguments,
+    json: &serde_json::Value,
+    text: &str,
+    files: Files,
+    print: impl FnOnce(&str) -> Result,
+) -> Result {
     let is_page = arguments.html.as_deref().is_some_and(is_standard_output);
-    if arguments.json {
-        print(&format!("{json:#}\n"))?;
-    } else if !is_page {
-        print(&end.text())?;
-    }
-    if let Some(mut file) = files.page {
-        let page = anabranch_report::steered_page(json).map_err(Failure::work)?;
-        file.write_all(page.as_bytes()).map_err(Failure::work)?;
-        file.finish()?;
-    }
-    Ok(())
+    let printed = if arguments.json {
+        print(&format!("{json:#}\n"))
+    } else if is_page {
+        Ok(())
+    } else {
+        print(text)
+    };
+    let put = |file: Option<WholeFile>, path: &Option<PathBuf>, text: Result<String>| {
+        let (Some(mut file), Some(path)) = (file, path) else {
+            return Ok(());
+        };
+        file.write_all(text?.as_bytes()).map_err(|error| {
+            Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+        })?;
+        Ok(file.finish()?)
+    };
+    let written = put(files.json, &arguments.output, Ok(format!("{json:#}\n")));
+    let page = files.page.is_some().then(|| {
+        let page = anabranch_report::steered_page(json.clone());
+        page.map_err(Failure::work)
+    });
+    let page = put(
+        files.page,
+        &arguments.html,
+        page.unwrap_or(Ok(String::new())),
+    );
+    printed.and(written).and(page)
 }
 
 /// Whether it has ended, since somebody asked for it; the second time it is left as it is.
@@ -435,10 +461,60 @@ fn greeting(server: &Server, plan: &Plan) -> String {
 }
 
 fn view() -> ProgressBar {
-    match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner().with_style(
-            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
-        ),
-        false => ProgressBar::hidden(),
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg}");
+    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, ffi::OsStr};
+
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Asked {
+        #[command(flatten)]
+        steer: SteerArguments,
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_takes_neither_the_printed_report_nor_the_other_file_along() {
+        let directory = tempfile::tempdir().unwrap();
+        let gone = directory.path().join("gone");
+        std::fs::create_dir(&gone).unwrap();
+        let (lost, kept) = (gone.join("report.json"), directory.path().join("page.html"));
+        let words = ["steer", "--device=/dev/ng0n1", "-o", "--html"].map(OsStr::new);
+        let [verb, device, output, html] = words;
+        let words = [
+            verb,
+            device,
+            output,
+            lost.as_os_str(),
+            html,
+            kept.as_os_str(),
+        ];
+        let arguments = Asked::parse_from(words).steer;
+        let create = |path: &PathBuf| Some(WholeFile::create(path).unwrap());
+        let files = Files {
+            json: create(&lost),
+            page: create(&kept),
+        };
+        std::fs::remove_dir_all(&gone).unwrap();
+        let printed = RefCell::new(String::new());
+        let no_report = serde_json::json!({ "schema": 0 });
+        let given = give_all(&arguments, &no_report, "told\n", files, |text| {
+            printed.borrow_mut().push_str(text);
+            Ok(())
+        });
+        let error = given.unwrap_err().error.unwrap().to_string();
+        assert!(error.contains("report.json"), "{error}");
+        assert_eq!(*printed.borrow(), "told\n");
+        // Of what is no report there is no page, and no file in its place.
+        assert!(!kept.exists());
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     output::give,
 };
 
-/// How often it is looked whether the view is to end (our choice).
+/// Between two checks whether the view is to end (our choice).
 const TICK: Duration = Duration::from_millis(50);
 
 pub const EXAMPLE: &str = "\
@@ -36,7 +36,7 @@ Ctrl-C ends the view; the drive is steered on. Without a terminal one screen is 
 
 #[derive(Debug, Args)]
 pub struct TopArguments {
-    /// Where `anabranch steer` answers: its --metrics
+    /// Address at which `anabranch steer` answers: its --metrics
     #[arg(default_value = "127.0.0.1:9470")]
     pub address: SocketAddr,
     /// Time between two screens: rates are of that time

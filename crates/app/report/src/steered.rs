@@ -26,6 +26,9 @@ pub struct Steered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     steered_s: Option<f64>,
     drive: Drive,
+    /// What steering is worth by the models, in a sentence; older results have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
     handles: Vec<Handle>,
     /// Counts of bytes, requests and pages by their names.
     #[serde(flatten)]

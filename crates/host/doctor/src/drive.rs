@@ -9,14 +9,14 @@ use anabranch_steer::{Shape, SteerError};
 
 use crate::found::{Drive, Handle, Neighbour, Placement};
 
-/// What a drive answered: the bytes of Identify, and what else was asked where Identify says that it can be.
+/// A drive's answers: the bytes of Identify, and whatever else Identify says that it can be asked.
 #[derive(Debug, Clone, Default)]
 struct Answers {
     controller: Vec<u8>,
     namespace: Vec<u8>,
     /// The namespace's handles, and the configuration in force; `None` where Flexible Data Placement is off.
     placement: Option<(Vec<PlacementHandle>, Option<Configuration>)>,
-    /// What is told of the endurance group's handles.
+    /// The use of the endurance group's handles.
     usage: Vec<Usage>,
     neighbours: Vec<Neighbour>,
     streams: Option<u16>,
@@ -35,7 +35,7 @@ impl Answers {
         u16_at(&self.controller, 256) >> 5 & 1 == 1
     }
 
-    /// What they mean.
+    /// Reads the answers.
     fn read(&self) -> Drive {
         let shape = Shape::of(&self.namespace);
         let answered = self.placement.as_ref();

@@ -46,7 +46,7 @@ pub struct Found {
     pub device: Option<Device>,
 }
 
-/// What eBPF programs can see.
+/// The view that eBPF programs have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tracing {
     /// Whether requests are seen through a hook that the kernel never skips.
@@ -132,7 +132,7 @@ pub struct Placement {
     pub unit_bytes: u64,
     /// The namespace's placement handles.
     pub own: Vec<Handle>,
-    /// What the drive tells of each of its reclaim unit handles (log 21h), in order: `unused`, `host_specified` or
+    /// The use of each of the drive's reclaim unit handles (log 21h), in order: `unused`, `host_specified` or
     /// `controller_specified` by some namespace, or `reserved` for a value without a meaning yet. Empty where it does not tell.
     pub usage: Vec<&'static str>,
     /// The other namespaces of the endurance group that this host sees.

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use anabranch_steer::SteerError;
+use anabranch_steer::{Front, SteerError};
 use nix::sys::stat::makedev;
 
 use crate::drive;
@@ -26,7 +26,7 @@ pub fn host() -> Found {
     }
 }
 
-/// Why ublk cannot be asked, with the remedy.
+/// The reason that ublk cannot be asked, with the remedy.
 fn ublk_refusal(error: &SteerError) -> String {
     match error {
         // By kernel.io_uring_disabled, or a container's filter.
@@ -35,6 +35,56 @@ fn ublk_refusal(error: &SteerError) -> String {
         ),
         _ => error.to_string(),
     }
+}
+
+/// The disks that a device is made of, where it is a RAID or a device mapper's: the lowest, by their paths below `root`, in the
+/// order of their names; none of any other device.
+pub fn disks_below(root: &Path, path: &Path) -> Vec<PathBuf> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let class = root.join("sys/class/block");
+    let slaves = |name: &str| names(&class.join(name).join("slaves")).collect::<Vec<_>>();
+    let name = real.file_name().and_then(|name| name.to_str());
+    let mut layer: Vec<String> = name.into_iter().flat_map(slaves).collect();
+    for _ in 0..MOST_LAYERS {
+        let lower: Vec<String> = layer
+            .iter()
+            .flat_map(|one| match slaves(one) {
+                none if none.is_empty() => vec![one.clone()],
+                slaves => slaves,
+            })
+            .collect();
+        if lower == layer {
+            break;
+        }
+        layer = lower;
+    }
+    layer.sort();
+    layer.dedup();
+    layer.iter().map(|one| root.join("dev").join(one)).collect()
+}
+
+/// Layers of devices that are looked through (our choice).
+const MOST_LAYERS: usize = 16;
+
+/// Whether a device, or one that it is made of, is of dm-crypt, whose own threads write.
+pub fn is_encrypted(root: &Path, path: &Path) -> bool {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let class = root.join("sys/class/block");
+    let name = real.file_name().and_then(|name| name.to_str());
+    let mut layer: Vec<String> = name.into_iter().map(str::to_owned).collect();
+    for _ in 0..MOST_LAYERS {
+        let is_crypt = |one: &String| {
+            line(&class.join(one).join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-"))
+        };
+        if layer.iter().any(is_crypt) {
+            return true;
+        }
+        layer = layer
+            .iter()
+            .flat_map(|one| names(&class.join(one).join("slaves")).collect::<Vec<_>>())
+            .collect();
+    }
+    false
 }
 
 /// Reads about a block device below `root` (`/`), given by its path or that of its NVMe character device.
@@ -92,7 +142,10 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
             .ok()
             .and_then(|page| scsi_streams(&page)),
         mounts: mounts(root, &family),
-        users: users(root, &family, character.as_deref()),
+        users: front(character.as_deref())
+            .into_iter()
+            .chain(users(root, &family, character.as_deref()))
+            .collect(),
         partitions: if name == disk { parts } else { Vec::new() },
         holders,
         drive,
@@ -100,6 +153,20 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         name,
         disk,
     })
+}
+
+/// The block device that `steer` made in front of an NVMe namespace, in words: it uses the namespace, a server or none.
+fn front(character: Option<&str>) -> Option<String> {
+    let front = anabranch_steer::front(Path::new(character?)).ok()??;
+    Some(in_front(&front))
+}
+
+fn in_front(front: &Front) -> String {
+    let block = front.block.display();
+    match front.process {
+        Some(process) => format!("the block device {block}, which process {process} serves"),
+        None => format!("the block device {block}, which waits for its server"),
+    }
 }
 
 /// The streams of a SCSI drive, from its Block Limits Extension page (SBC-5, B7h), which kernels show that hand hints on
@@ -190,7 +257,7 @@ impl Number {
     }
 }
 
-/// What of the host has one of the devices open, as far as this process may see. Devices are compared by number: a node
+/// Finds the processes that have one of the devices open, as far as this process may see. Devices are compared by number: a node
 /// of the same device may have any name, such as in a container.
 fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String> {
     let class = root.join("sys/class");
@@ -219,7 +286,7 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
     processes.chain(in_kernel).collect()
 }
 
-/// What of the kernel itself uses one of the devices without holding it: loop devices, NVMe targets and swap. These tell the
+/// Finds users of the devices within the kernel that do not hold them: loop devices, NVMe targets and swap. These tell the
 /// path that they were given, which may be a link, or lead nowhere where it was another container's: then its text counts.
 fn users_in_kernel(root: &Path, family: &[String], devices: &[Number]) -> Vec<String> {
     let block = root.join("sys/block");
@@ -391,14 +458,15 @@ mod tests {
         symlink(part, class.join("nvme7n1p1")).unwrap();
     }
 
-    /// What is found below a root once one path is taken away.
+    /// The findings below a root once one path is taken away.
     fn found_without(path: &str) -> Device {
         let root = tempfile::tempdir().unwrap();
         drive_below(root.path());
         let taken = root.path().join(path);
-        match taken.is_dir() {
-            true => fs::remove_dir_all(taken).unwrap(),
-            false => fs::remove_file(taken).unwrap(),
+        if taken.is_dir() {
+            fs::remove_dir_all(taken).unwrap();
+        } else {
+            fs::remove_file(taken).unwrap();
         }
         device(root.path(), &root.path().join("dev/nvme7n1")).unwrap()
     }
@@ -451,6 +519,39 @@ mod tests {
         assert!(words.contains("kernel.io_uring_disabled=0"), "{words}");
         let words = ublk_refusal(&refused(Errno::ENOMEM as i32));
         assert!(!words.contains("io_uring_disabled"), "{words}");
+    }
+
+    #[test]
+    fn a_raid_of_drives_and_a_mapper_on_it_are_looked_through() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        for (path, words) in [
+            ("dev/nvme7n1", ""),
+            ("dev/md0", ""),
+            ("dev/dm-3", ""),
+            ("sys/class/block/md0/slaves/nvme8n1/dev", "7:251\n"),
+            ("sys/class/block/md0/slaves/nvme7n1/dev", "7:250\n"),
+            ("sys/class/block/dm-3/slaves/md0/dev", "9:0\n"),
+            ("sys/class/block/dm-3/dm/uuid", "CRYPT-LUKS2-x-y\n"),
+        ] {
+            put(root, path, words);
+        }
+        let drives = ["dev/nvme7n1", "dev/nvme8n1"].map(|path| root.join(path));
+        assert_eq!(disks_below(root, &root.join("dev/md0")), drives);
+        assert_eq!(disks_below(root, &root.join("dev/dm-3")), drives);
+        assert!(disks_below(root, &root.join("dev/nvme7n1")).is_empty());
+        let is_encrypted = |path: &str| is_encrypted(root, &root.join(path));
+        assert!(is_encrypted("dev/dm-3") && !is_encrypted("dev/md0"));
+    }
+
+    #[test]
+    fn a_block_device_in_front_is_named_with_its_server_or_what_it_waits_for() {
+        let front = |process| Front {
+            block: "/dev/ublkb0".into(),
+            process,
+        };
+        assert!(in_front(&front(Some(7))).contains("/dev/ublkb0, which process 7 serves"));
+        assert!(in_front(&front(None)).contains("/dev/ublkb0, which waits for its server"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What reaches a drive on this host: what is found ([`Found`], asked of kernel and drive, never guessed by version),
+//! The conduits to a drive on this host: findings ([`Found`], asked of kernel and drive, never guessed by version),
 //! and a verdict for each conduit ([`verdicts`], a pure function). Reading changes nothing. On request a write through
 //! each conduit is judged by the drive's counters ([`prove`]).
 //!
@@ -26,6 +26,6 @@ mod prove;
 mod verdict;
 
 pub use found::{Device, Drive, Found, Handle, Mount, Neighbour, Placement, Tracing};
-pub use host::{device, host};
+pub use host::{device, disks_below, host, is_encrypted};
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

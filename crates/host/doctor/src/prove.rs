@@ -15,7 +15,7 @@ use std::sync::Arc;
 use anabranch_placement::{Assign, Write};
 use anabranch_ssd::StreamId;
 use anabranch_steer::nvme::{Namespace, Queue, opcode};
-use anabranch_steer::{Directive, Drive, NoWriters, Options, Placer, Server};
+use anabranch_steer::{Directive, NoWriters, Options, Placer, Server, SteeredDrive};
 use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String>
                 device.name
             )
         })?;
-    let drive = Drive::open(&path).map_err(in_words)?;
+    let drive = SteeredDrive::open(&path).map_err(in_words)?;
     let what = drive.contents().map_err(in_words)?;
     if let Some(what) = what.filter(|_| !accept_contents) {
         return Err(format!(
@@ -140,7 +140,7 @@ enum Count {
 }
 
 impl Bench {
-    fn new(path: &Path, drive: &Drive, device: &Device) -> Result<Bench, String> {
+    fn new(path: &Path, drive: &SteeredDrive, device: &Device) -> Result<Bench, String> {
         let abilities = drive.abilities();
         if drive.handles().len() < 2 {
             return Err(format!(
@@ -199,15 +199,12 @@ impl Bench {
                 };
                 let holds = after.contains(&stream);
                 let _ = self.release(stream);
-                Ok(match holds {
-                    true => (true, format!("{kib} KiB opened stream {stream}, as asked")),
-                    false => (
-                        false,
-                        format!(
-                            "{kib} KiB did not open stream {stream}: the drive lists {after:?}"
-                        ),
-                    ),
-                })
+                let words = if holds {
+                    format!("{kib} KiB opened stream {stream}, as asked")
+                } else {
+                    format!("{kib} KiB did not open stream {stream}: the drive lists {after:?}")
+                };
+                Ok((holds, words))
             }
         }
     }
@@ -249,9 +246,12 @@ impl Bench {
     /// The blocks that were written to each handle. A unit that became full was followed by an empty one.
     fn spent(&self, before: &[u64], after: &[u64]) -> Vec<u64> {
         let each = before.iter().zip(after);
-        each.map(|(before, after)| match after > before {
-            true => before + self.unit_blocks.saturating_sub(*after),
-            false => before - after,
+        each.map(|(before, after)| {
+            if after > before {
+                before + self.unit_blocks.saturating_sub(*after)
+            } else {
+                before - after
+            }
         })
         .collect()
     }
@@ -368,25 +368,27 @@ impl Bench {
     }
 
     /// Writes through a block device of ours in front of the drive, which sends all writes to `place`.
-    fn steer(&self, drive: Drive, place: u16) -> Result<(), String> {
+    fn steer(&self, drive: SteeredDrive, place: u16) -> Result<(), String> {
         let options = Options {
             handles: vec![place],
             queues: 1,
             depth: 4,
             copy: false,
             accept_contents: true,
+            accept_writes: false,
         };
         let placer = Placer::new(Box::new(OneStream), None);
-        let server = Server::start(drive, placer, &options, |_, _| Arc::new(NoWriters));
+        let server = Server::start(drive, placer, &options, None, |_, _| Arc::new(NoWriters));
         let mut server = server.map_err(in_words)?;
         let path = server.block_device();
         let sent = self.again(&path, |file, blocks| {
             file.write_all_at(blocks, self.start_bytes)
                 .map_err(in_words)
         });
-        match server.stop().map_err(in_words)? {
-            true => sent,
-            false => Err(format!("{} is in use and stays", path.display())),
+        if server.stop().map_err(in_words)? {
+            sent
+        } else {
+            Err(format!("{} is in use and stays", path.display()))
         }
     }
 }

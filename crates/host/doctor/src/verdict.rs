@@ -26,7 +26,7 @@ pub enum Conduit {
     Passthrough,
 }
 
-/// How far a conduit works.
+/// The reach of a conduit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
@@ -43,11 +43,11 @@ pub enum Reach {
 pub struct Verdict {
     /// The conduit.
     pub conduit: Conduit,
-    /// How far it works.
+    /// Its reach.
     pub reach: Reach,
     /// A sentence on the finding.
     pub words: String,
-    /// What to do about it; `None` where nothing helps or nothing is missing.
+    /// The remedy; `None` where nothing helps or nothing is missing.
     pub remedy: Option<String>,
 }
 
@@ -106,17 +106,15 @@ fn tracing(found: &Found) -> Verdict {
         Err(refusal) => return verdict(Conduit::Tracing, Reach::No, refusal),
         Ok(tracing) => tracing,
     };
-    let hook = match tracing.has_kprobes {
-        true => {
-            "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
-        }
-        false => {
-            "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
-        }
+    let hook = if tracing.has_kprobes {
+        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
+    } else {
+        "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
     };
-    let reach = match tracing.limitations.is_empty() {
-        true => Reach::Yes,
-        false => Reach::Partly,
+    let reach = if tracing.limitations.is_empty() {
+        Reach::Yes
+    } else {
+        Reach::Partly
     };
     let words: Vec<&str> = std::iter::once(hook)
         .chain(tracing.limitations.iter().map(String::as_str))
@@ -271,7 +269,7 @@ fn no_ublk(words: String) -> Verdict {
     verdict(Conduit::Ublk, Reach::No, words)
 }
 
-/// What of the drive keeps `steer` from it.
+/// Judges the drive's own obstacles to `steer`.
 fn unfit(device: &Device) -> Option<Verdict> {
     if device.name != device.disk {
         let words = format!(
@@ -282,10 +280,12 @@ fn unfit(device: &Device) -> Option<Verdict> {
     }
     let Some(drive) = asked_drive(device) else {
         let is_silent = device.drive.is_some() || is_without_character(device);
-        return Some(no_ublk(match is_silent {
-            true => "ublk is there, but the drive cannot be asked what it has (above).".to_owned(),
-            false => "ublk is there, but the drive has nothing to steer to.".to_owned(),
-        }));
+        let words = if is_silent {
+            "ublk is there, but the drive cannot be asked what it has (above)."
+        } else {
+            "ublk is there, but the drive has nothing to steer to."
+        };
+        return Some(no_ublk(words.to_owned()));
     };
     if !has_places(drive) {
         let words = "ublk is there, but the drive has nothing to steer to.";
@@ -304,7 +304,7 @@ fn unfit(device: &Device) -> Option<Verdict> {
     )
 }
 
-/// What keeps writers from being seen.
+/// Judges the obstacles to seeing writers.
 fn unseen(found: &Found) -> Option<Verdict> {
     let refusal = found.tracing.as_ref().err()?;
     let words = format!("ublk is there, but nobody sees who writes: {refusal}.");
@@ -313,7 +313,7 @@ fn unseen(found: &Found) -> Option<Verdict> {
     ))
 }
 
-/// Who uses the drive.
+/// Judges the drive's users.
 fn in_use(device: &Device) -> Option<Verdict> {
     let carried = |words: String| no_ublk(format!("ublk would carry each write, but {words}."));
     if let Some(Mount { place, file_system }) = device.mounts.first() {
@@ -327,17 +327,22 @@ fn in_use(device: &Device) -> Option<Verdict> {
         return Some(carried(words).remedy("steer a drive that nothing else is made of"));
     }
     let user = device.users.first()?;
-    Some(
-        match user.starts_with(|first: char| first.is_ascii_digit()) {
-            true => carried(format!("process {user} has the drive open"))
-                .remedy("end that process first"),
-            false => carried(format!("{user} uses the drive"))
-                .remedy("take the drive from it first (`losetup -d`, `nvmetcli`, `swapoff`)"),
-        },
-    )
+    if user.starts_with(|first: char| first.is_ascii_digit()) {
+        let words = format!("process {user} has the drive open");
+        return Some(carried(words).remedy("end that process first"));
+    }
+    let uses = carried(format!("{user} uses the drive"));
+    Some(if user.starts_with("the block device") {
+        uses.remedy(
+            "mount that block device and not the drive; `anabranch steer` with the same options goes on with one that \
+             waits, `anabranch steer --device BLOCK_DEVICE --give-up` ends it",
+        )
+    } else {
+        uses.remedy("take the drive from it first (`losetup -d`, `nvmetcli`, `swapoff`)")
+    })
 }
 
-/// How far life-time hints of files reach the device.
+/// Judges the reach of life-time hints of files.
 pub fn file_hints(device: &Device) -> Verdict {
     let streams = device.write_streams.unwrap_or(0);
     let system = device
@@ -371,7 +376,7 @@ pub fn file_hints(device: &Device) -> Verdict {
     }
 }
 
-/// Where the kernel writes a hint into each SCSI command, of all file systems that give their writes one.
+/// The verdict where the kernel writes a hint into each SCSI command, of all file systems that give their writes one.
 fn scsi_hints(streams: u16, system: Option<&str>) -> Verdict {
     let words = format!(
         "The drive is SCSI and tells {streams} streams apart by GROUP NUMBER, and the kernel writes each file's life-time hint there"
@@ -421,9 +426,10 @@ fn passthrough(device: &Device) -> Verdict {
         (None, _) => {
             let words = "There is no NVMe character device for commands of one's own.";
             let none = told(Reach::No, words.to_owned());
-            match is_without_character(device) {
-                true => none.remedy(MAKE_CHARACTER),
-                false => none,
+            if is_without_character(device) {
+                none.remedy(MAKE_CHARACTER)
+            } else {
+                none
             }
         }
         (Some(path), None) => told(

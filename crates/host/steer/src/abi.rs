@@ -44,11 +44,11 @@ pub mod io {
     pub const COMMIT_AND_FETCH: u32 = ioctl(READ_WRITE, b'u', 0x21, 16);
 }
 
-/// What a kernel's ublk can do, and what a device of it does.
+/// Features of a kernel's ublk, and flags of a device.
 pub mod feature {
     /// A device survives its server.
     pub const USER_RECOVERY: u64 = 1 << 3;
-    /// What a dead server had not answered is asked of the next one.
+    /// Requests that a dead server had not answered go to the next one.
     pub const RECOVERY_REISSUE: u64 = 1 << 4;
     /// Commands are numbered as ioctls are.
     pub const IOCTL_ENCODE: u64 = 1 << 6;
@@ -56,7 +56,7 @@ pub mod feature {
     pub const AUTO_BUFFER: u64 = 1 << 11;
 }
 
-/// What a request asks for: the low byte of its first word, and flags above.
+/// Operations of a request: the low byte of its first word, and flags above.
 pub mod request {
     pub const READ: u32 = 0;
     pub const WRITE: u32 = 1;
@@ -94,7 +94,7 @@ pub fn io_command(queue: u16, tag: u16, result: i32, address: u64) -> [u8; 80] {
     command
 }
 
-/// What a ublk device is, `struct ublksrv_ctrl_dev_info`, as far as a server says it.
+/// The description of a ublk device, `struct ublksrv_ctrl_dev_info`, as far as a server sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Info {
     pub queues: u16,

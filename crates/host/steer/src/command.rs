@@ -1,18 +1,18 @@
-//! What a request asks for, and the NVMe commands that do it. Pure.
+//! Requests of the block device, and the NVMe commands that perform them. Pure.
 
 use anabranch_ssd::{PageRange, StreamId};
 use nix::libc::{EIO, ENODATA, ENOSPC, EOPNOTSUPP};
 
 use crate::abi::{NvmeCommand, request};
-use crate::again::is_cut_off;
 use crate::drive::Directive;
 use crate::memory::Descriptor;
+use crate::retry::is_cut_off;
 use crate::split::PAGE_BYTES;
 
 /// Bytes of a sector of the block layer.
 const SECTOR_BYTES: u64 = 512;
 
-/// What a request asks for.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Read,
@@ -61,7 +61,7 @@ impl Request {
         }
     }
 
-    /// What the kernel is told when all went well: the bytes that were moved, if any were to be.
+    /// The answer to the kernel on success: the bytes moved, if any were to be.
     pub fn success(&self) -> i32 {
         match self.asked {
             Asked::Read | Asked::Write { .. } => {
@@ -98,13 +98,24 @@ pub enum Command {
         forced: bool,
     },
     Flush,
-    /// What it frees stands in the tag's own list of one range.
+    /// The range to free is in the tag's own list of one range.
     Deallocate,
     Zeroes {
         start_bytes: u64,
         length_bytes: u64,
         may_discard: bool,
     },
+}
+
+impl Command {
+    /// Bytes that a drive may count as written by a host.
+    pub fn written_bytes(&self) -> u64 {
+        match *self {
+            Command::Write { length_bytes, .. } => length_bytes.into(),
+            Command::Zeroes { length_bytes, .. } => length_bytes,
+            Command::Read { .. } | Command::Flush | Command::Deallocate => 0,
+        }
+    }
 }
 
 /// A namespace as commands must know it.
@@ -218,9 +229,9 @@ impl Target {
     }
 }
 
-/// How a drive's answer goes on to whoever asked: an errno, negative; 0 for success. Positive answers are the status
-/// field of a completion (NVM Express base specification, "Status Codes"). What was cut off and is asked no more is an
-/// I/O error, whatever the driver called it.
+/// Translates a drive's answer into an errno, negative; 0 for success. Positive answers are the status field of a
+/// completion (NVM Express base specification, "Status Codes"). An aborted command that will not be retried becomes EIO,
+/// whatever status the driver returned.
 pub fn error_of(answer: i32) -> i32 {
     const CODE_AND_TYPE: i32 = 0x7ff;
     match answer {

@@ -1,9 +1,9 @@
-//! What lies at the beginning of a drive. Pure.
+//! The contents at the beginning of a drive. Pure.
 
-/// How many bytes of a drive are looked at.
+/// Bytes of a drive that are inspected.
 pub const LOOKED_AT: usize = 128 << 10;
 
-/// Where something is known by: a place and the bytes there.
+/// Signatures: a name, a place and the bytes there.
 const KNOWN: &[(&str, usize, &[u8])] = &[
     ("an ext2, ext3 or ext4 file system", 1080, &[0x53, 0xef]),
     ("an XFS file system", 0, b"XFSB"),
@@ -18,7 +18,7 @@ const KNOWN: &[(&str, usize, &[u8])] = &[
     ("a partition table or a boot sector", 510, &[0x55, 0xaa]),
 ];
 
-/// What a drive that begins with `head` holds; nothing where it holds nothing but zeroes there.
+/// Names the contents of a drive that begins with `head`; nothing where it has nothing but zeroes there.
 pub fn found(head: &[u8]) -> Option<&'static str> {
     let is_there = |&&(_, at, bytes): &&(&str, usize, &[u8])| {
         head.get(at..at + bytes.len())

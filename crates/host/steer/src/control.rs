@@ -1,6 +1,6 @@
 //! The control device of ublk: makes block devices, starts, stops and recovers them.
 //!
-//! `unsafe` only to hand commands that name memory to the ring; each lives until its completion.
+//! `unsafe` only to hand commands that name memory to the ring; each stays where it is until its completion.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -10,13 +10,13 @@ use std::path::PathBuf;
 
 use io_uring::{IoUring, cqueue, opcode::UringCmd80, squeue, types::Fd};
 
-use crate::abi::{self, INFO_BYTES, Info, Parameters, control_command};
+use crate::abi::{self, Info, Parameters, control_command};
 use crate::error::SteerError;
 
 /// The kernel's own name for "any device number".
 const ANY: u32 = u32::MAX;
 
-/// What this kernel's ublk can do: bits of linux/ublk_cmd.h.
+/// Asks for the features of this kernel's ublk: bits of linux/ublk_cmd.h.
 ///
 /// # Errors
 /// When there is no ublk, or io_uring is not allowed.
@@ -28,6 +28,8 @@ pub fn features() -> Result<u64, SteerError> {
 pub struct Control {
     file: File,
     ring: IoUring<squeue::Entry128, cqueue::Entry>,
+    /// Commands so far, by which completions are told apart.
+    asked: u64,
 }
 
 impl Control {
@@ -38,39 +40,60 @@ impl Control {
             .open("/dev/ublk-control")
             .map_err(SteerError::NoDriver)?;
         let ring = IoUring::builder().build(4).map_err(SteerError::Ring)?;
-        Ok(Control { file, ring })
+        Ok(Control {
+            file,
+            ring,
+            asked: 0,
+        })
     }
 
-    /// Performs one command and waits for its end.
+    /// Performs one command and waits for its end. The kernel reads and writes `data`, as a copy that stays with the ring
+    /// until then.
     fn perform(
         &mut self,
         what: &'static str,
         number: u32,
-        command: [u8; 80],
+        (device, argument): (u32, u64),
+        data: &mut [u8],
     ) -> Result<(), SteerError> {
+        self.asked += 1;
+        let asked = self.asked;
+        let mut exchanged: Box<[u8]> = data.into();
+        let address = match exchanged.len() {
+            0 => 0,
+            _ => exchanged.as_mut_ptr() as u64,
+        };
+        let length = u16::try_from(exchanged.len()).unwrap_or(u16::MAX);
         let entry = UringCmd80::new(Fd(self.file.as_raw_fd()), number)
-            .cmd(command)
-            .build();
-        // SAFETY: the command's memory belongs to the caller, who waits here for its completion.
+            .cmd(control_command(device, address, length, argument))
+            .build()
+            .user_data(asked);
+        // SAFETY: the command names `exchanged` alone, which is freed only behind its completion.
         unsafe { self.ring.submission().push(&entry) }
             .map_err(|_| SteerError::Ring(io::Error::other("its queue is full")))?;
         let answer = loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(SteerError::Ring(error)),
+                Err(error) => {
+                    // IMPORTANT: the kernel may still write there.
+                    std::mem::forget(exchanged);
+                    return Err(SteerError::Ring(error));
+                }
             }
-            if let Some(answer) = self.ring.completion().next() {
-                break answer.result();
+            let seen = self.ring.completion();
+            if let Some(answer) = own(seen.map(|one| (one.user_data(), one.result())), asked) {
+                break answer;
             }
         };
-        match answer < 0 {
-            true => Err(SteerError::Control {
+        if answer < 0 {
+            return Err(SteerError::Control {
                 what,
                 source: io::Error::from_raw_os_error(-answer),
-            }),
-            false => Ok(()),
+            });
         }
+        data.copy_from_slice(&exchanged);
+        Ok(())
     }
 
     fn simple(
@@ -80,14 +103,14 @@ impl Control {
         device: u32,
         data: u64,
     ) -> Result<(), SteerError> {
-        self.perform(what, number, control_command(device, 0, 0, data))
+        self.perform(what, number, (device, data), &mut [])
     }
 
     pub fn features(&mut self) -> Result<u64, SteerError> {
-        let mut features = 0_u64;
-        let command = control_command(ANY, (&raw mut features) as u64, 8, 0);
-        self.perform("tell its features", abi::control::GET_FEATURES, command)?;
-        Ok(features)
+        let mut features = [0; 8];
+        let number = abi::control::GET_FEATURES;
+        self.perform("tell its features", number, (ANY, 0), &mut features)?;
+        Ok(u64::from_ne_bytes(features))
     }
 
     fn with_info(
@@ -97,9 +120,7 @@ impl Control {
         info: Info,
     ) -> Result<Info, SteerError> {
         let mut bytes = info.to_bytes();
-        let address = bytes.as_mut_ptr() as u64;
-        let command = control_command(info.device, address, INFO_BYTES as u16, 0);
-        self.perform(what, number, command)?;
+        self.perform(what, number, (info.device, 0), &mut bytes)?;
         Ok(Info::from_bytes(&bytes))
     }
 
@@ -112,7 +133,7 @@ impl Control {
         self.with_info("make a device", abi::control::ADD, info)
     }
 
-    /// What a device is; nothing where there is none of that number.
+    /// Describes a device; nothing where there is none of that number.
     pub fn info(&mut self, device: u32) -> Result<Option<Info>, SteerError> {
         let info = Info {
             device,
@@ -134,14 +155,9 @@ impl Control {
         device: u32,
         parameters: &Parameters,
     ) -> Result<(), SteerError> {
+        let number = abi::control::SET_PARAMETERS;
         let mut bytes = parameters.to_bytes();
-        let length = bytes.len() as u16;
-        let command = control_command(device, bytes.as_mut_ptr() as u64, length, 0);
-        self.perform(
-            "take the device's limits",
-            abi::control::SET_PARAMETERS,
-            command,
-        )
+        self.perform("take the device's limits", number, (device, 0), &mut bytes)
     }
 
     /// The device appears; every queue must have fetched before.
@@ -213,4 +229,22 @@ pub fn character_device(device: u32) -> PathBuf {
 /// The block device that everybody uses.
 pub fn block_device(device: u32) -> PathBuf {
     format!("/dev/ublkb{device}").into()
+}
+
+/// The answer to the command of this number, among completions. One before it that gave no answer in time is passed over.
+fn own(mut completions: impl Iterator<Item = (u64, i32)>, asked: u64) -> Option<i32> {
+    completions.find_map(|(number, answer)| (number == asked).then_some(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_came_late_is_not_taken_for_the_next_commands() {
+        let late = [(1, -5), (2, 0)];
+        assert_eq!(own(late.into_iter(), 2), Some(0));
+        assert_eq!(own(late.into_iter().take(1), 2), None);
+        assert_eq!(own(late.into_iter(), 1), Some(-5));
+    }
 }

@@ -1,4 +1,4 @@
-//! What a steered drive was asked to do, counted by all queues at once.
+//! Counts of a steered drive's requests, kept by all queues at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,23 +1,28 @@
-//! The drive that is steered: what it is, how it takes placement, and whether it may be touched.
+//! The drive that is steered: its identity, its kind of placement, and exclusive access to it.
 
+mod disk;
+mod identity;
 mod shape;
 pub mod written;
+
+pub(crate) use disk::sequence;
+pub(crate) use identity::identity_of;
 
 pub use shape::Shape;
 pub use written::Written;
 
 use std::fs::{self, File, OpenOptions};
-use std::hash::Hasher as _;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use fnv::FnvHasher;
 use nix::libc::{O_DIRECT, O_EXCL};
 
-use crate::again::Controllers;
 use crate::contents;
 use crate::error::SteerError;
 use crate::nvme::{Namespace, usage};
+use crate::retry::Controllers;
+use crate::take_over::{Counter, Facts};
+use identity::{identity, unique};
 
 /// The largest request, however much more the drive takes (our choice): a block device of ublk has at most 128 segments,
 /// which may be single pages.
@@ -29,7 +34,7 @@ const MOST_DISCARD_BYTES: u64 = 1 << 30;
 /// The longest Write Zeroes: its count of blocks has 16 bits, and counts from 0.
 pub const MOST_ZEROED_BLOCKS: u64 = 1 << 16;
 
-/// How a drive is told where to put a write.
+/// The kind of directive by which a drive takes placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directive {
     /// Flexible Data Placement: DTYPE 2, a placement identifier.
@@ -56,12 +61,12 @@ impl Directive {
     }
 }
 
-/// What can be asked of the drive.
+/// Limits and abilities of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// Its logical block is 1 << this many bytes.
     pub block_shift: u8,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
     /// Bytes of the largest read or write.
     pub most_bytes: u32,
@@ -75,7 +80,7 @@ pub struct Abilities {
 
 /// An open drive.
 #[derive(Debug)]
-pub struct Drive {
+pub struct SteeredDrive {
     namespace: Namespace,
     block: PathBuf,
     /// Held exclusively for as long as the drive is steered.
@@ -88,9 +93,11 @@ pub struct Drive {
     endurance_group: u16,
     unit_bytes: Option<u64>,
     queue: PathBuf,
+    /// A hash of its EUI-64, NGUID and UUID; 0 where it has none.
+    unique: u64,
 }
 
-/// What any NVMe drive counts of its writes, and what that log is called. Asking changes nothing.
+/// The counts of writes that any NVMe drive has, and the names of their logs. Asking changes nothing.
 #[derive(Debug)]
 pub struct Log {
     namespace: Namespace,
@@ -115,12 +122,12 @@ impl Log {
         })
     }
 
-    /// What hosts wrote and what went to the flash, by the log that tells both.
+    /// Reads host and flash bytes, by the log that has both.
     pub fn written(&self) -> Option<(&'static str, Written)> {
         written(&self.namespace, self.endurance_group, self.has_fdp)
     }
 
-    /// What hosts wrote, where no log tells the flash's.
+    /// Reads host bytes, for drives without a log of flash bytes.
     pub fn host_bytes(&self) -> Option<u128> {
         written::of_smart(&self.namespace.log(0x02, 0, 512).ok()?)
     }
@@ -143,12 +150,12 @@ fn written(
     ocp.or_else(|| Some(("endurance group", group()?)))
 }
 
-impl Drive {
+impl SteeredDrive {
     /// Opens `/dev/ngXnY` or `/dev/nvmeXnY`, or a link to one. Of a drive with the Streams Directive, streams are on from here.
     ///
     /// # Errors
     /// When it is no NVMe namespace with FDP or streams.
-    pub fn open(path: &Path) -> Result<Drive, SteerError> {
+    pub fn open(path: &Path) -> Result<SteeredDrive, SteerError> {
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let name = path
             .file_name()
@@ -177,7 +184,9 @@ impl Drive {
             }
             Directive::Streams => None,
         };
-        Ok(Drive {
+        let unique = unique(&described, &namespace.identifiers()?);
+        Ok(SteeredDrive {
+            unique,
             namespace,
             block,
             held: None,
@@ -195,11 +204,63 @@ impl Drive {
     /// Takes the drive for ourselves: nobody can mount it, or claim it otherwise, until this value is dropped. Other
     /// namespaces and drives are not touched.
     pub(crate) fn hold(&mut self) -> Result<(), SteerError> {
+        if disk::is_read_only(&self.disk()) {
+            let words = format!(
+                "{} is set read-only, and a block device in front of it would not be: `blockdev --setrw {}` lets it be \
+                 written",
+                self.title(),
+                self.block.display()
+            );
+            return Err(SteerError::Unfit(words));
+        }
         self.held = Some(hold(&self.block, &self.title())?);
         Ok(())
     }
 
-    /// What is on it, as far as its beginning tells.
+    /// The block device, held.
+    pub(crate) fn held(&self) -> Option<&File> {
+        self.held.as_ref()
+    }
+
+    fn disk(&self) -> PathBuf {
+        self.queue.with_file_name("")
+    }
+
+    /// The facts on which a block device in front of it rests.
+    pub(crate) fn facts(&self) -> Facts {
+        let disks: Vec<PathBuf> = paths(&self.queue)
+            .iter()
+            .map(|queue| queue.with_file_name(""))
+            .collect();
+        Facts {
+            unique: self.unique,
+            bytes: self.abilities.bytes,
+            block_shift: self.abilities.block_shift,
+            most_bytes: self.abilities.most_bytes,
+            volatile_cache: self.abilities.volatile_cache,
+            disk: disk::counted(&disks),
+            host_bytes: self.host_bytes(),
+        }
+    }
+
+    /// Bytes that hosts wrote to it, and by which counter.
+    fn host_bytes(&self) -> Option<(Counter, u64)> {
+        let (counter, bytes) = if self.directive == Directive::Placement {
+            let log = self.namespace.log(0x22, self.endurance_group, 64).ok()?;
+            (Counter::Placement, written::of_fdp(&log)?.host_bytes)
+        } else {
+            let log = self.namespace.log(0x02, 0, 512).ok()?;
+            (Counter::Smart, written::of_smart(&log)?)
+        };
+        Some((counter, u64::try_from(bytes).ok()?))
+    }
+
+    /// Whether this host sees other namespaces whose writes the drive counts together with this one's.
+    pub fn is_counted_with_others(&self) -> bool {
+        !usage::neighbours(&self.namespace, self.endurance_group).is_empty()
+    }
+
+    /// Names its contents, as far as its beginning shows.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -223,12 +284,12 @@ impl Drive {
         &self.serial
     }
 
-    /// What can be asked of it.
+    /// Its limits and abilities.
     pub fn abilities(&self) -> Abilities {
         self.abilities
     }
 
-    /// How it is told where to put a write.
+    /// Its kind of directive.
     pub fn directive(&self) -> Directive {
         self.directive
     }
@@ -266,20 +327,12 @@ impl Drive {
         &self.namespace
     }
 
-    /// A word that is the same whenever this namespace is opened, and another for any other.
+    /// A word that is the same whenever a namespace of this drive and number is opened.
     pub(crate) fn identity(&self) -> u64 {
-        let text = format!(
-            "{}\n{}\n{}",
-            self.model,
-            self.serial,
-            self.namespace.number()
-        );
-        let mut hash = FnvHasher::default();
-        hash.write(text.as_bytes());
-        hash.finish()
+        identity(&self.model, &self.serial, self.namespace.number())
     }
 
-    /// What it counts of its writes: by its FDP statistics, else by OCP's log, else by its endurance group's, which counts
+    /// Reads its counts of writes: its FDP statistics, else OCP's log, else its endurance group's, which counts
     /// in billions of bytes; nothing where it has none of them.
     pub fn written(&self) -> Option<Written> {
         let has_fdp = self.directive == Directive::Placement;
@@ -373,16 +426,15 @@ pub fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
         _ => SteerError::io("open", block)(error),
     })?;
     let metadata = held.metadata().map_err(SteerError::io("look at", block))?;
-    match metadata.file_type().is_block_device() {
-        true => Ok(held),
-        false => Err(SteerError::Unfit(format!(
-            "{} is no block device",
-            block.display()
-        ))),
+    if metadata.file_type().is_block_device() {
+        Ok(held)
+    } else {
+        let words = format!("{} is no block device", block.display());
+        Err(SteerError::Unfit(words))
     }
 }
 
-/// What is on the drive. Read past the page cache: what a steered device wrote is not in this device's.
+/// Names the drive's contents. Read past the page cache: this device's does not have writes of the steered one.
 fn look(block: &Path) -> Result<Option<&'static str>, SteerError> {
     let file = OpenOptions::new()
         .read(true)
@@ -443,7 +495,7 @@ fn abilities(
     })
 }
 
-/// How a drive takes placement, and by which handles.
+/// Finds the directive by which a drive takes placement, and its handles.
 fn placement(
     namespace: &Namespace,
     controller: &[u8],
@@ -497,7 +549,7 @@ mod tests {
 
     #[test]
     fn what_is_no_nvme_namespace_is_said_to_be_none() {
-        let error = Drive::open(Path::new("/dev/sda")).unwrap_err();
+        let error = SteeredDrive::open(Path::new("/dev/sda")).unwrap_err();
         assert!(error.to_string().contains("/dev/ng0n1"), "{error}");
     }
 

@@ -1,11 +1,11 @@
-//! What can go wrong with a steered drive.
+//! Errors of a steered drive.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a drive is not steered, or no longer.
+/// A reason that a drive is not steered, or no longer.
 #[derive(Debug, Error)]
 pub enum SteerError {
     /// No control device.
@@ -18,17 +18,17 @@ pub enum SteerError {
         "this kernel's ublk lacks {what} (its features: {features:#x}): Linux 6.4 or newer has it"
     )]
     OldDriver {
-        /// What it lacks.
+        /// The feature that it lacks.
         what: &'static str,
-        /// What it has.
+        /// The features that it has.
         features: u64,
     },
     /// The kernel refused a control command.
     #[error("ublk refuses to {what}: {source}")]
     Control {
-        /// What was asked for.
+        /// The command.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
     /// An io_uring cannot be had or used.
@@ -37,11 +37,11 @@ pub enum SteerError {
     /// A system call failed.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The action.
         what: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's answer.
         source: io::Error,
     },
     /// The drive refused a command.
@@ -72,8 +72,39 @@ pub enum SteerError {
     Holds {
         /// Path, model and serial number.
         name: String,
-        /// What was found.
+        /// The contents found.
         what: &'static str,
+    },
+    /// A block device waits for a server, and the drive is another one.
+    #[error(
+        "{} waits for a server, and {name} is not the drive that it was made for: {what}. Save what its file system's \
+         memory holds (copy changed files off it: what is not in memory waits), then end it with `anabranch steer \
+         --device {} --give-up` and steer this drive anew",
+        block.display(), block.display()
+    )]
+    Another {
+        /// Path, model and serial number.
+        name: String,
+        /// The block device.
+        block: PathBuf,
+        /// The fact that changed.
+        what: String,
+    },
+    /// A block device waits for a server, and the drive was written meanwhile.
+    #[error(
+        "{} waits for a server, and {name} was written meanwhile ({what}): what the page cache and the journal of {} hold \
+         would go over that. Save what its file system's memory holds (copy changed files off it: what is not in memory \
+         waits). Then either `anabranch steer --device {} --give-up` keeps what is on the drive, and steer anew; or \
+         `--take-over` goes on with the block device, and what was written meanwhile is damaged",
+        block.display(), block.display(), block.display()
+    )]
+    Written {
+        /// Path, model and serial number.
+        name: String,
+        /// The block device.
+        block: PathBuf,
+        /// The evidence.
+        what: String,
     },
     /// It is steered already.
     #[error("{name} is steered already, as {} by process {process}", block.display())]

@@ -29,10 +29,10 @@ pub fn hint_of(stream: u16) -> WriteHint {
     hint.unwrap_or(WriteHint::Extreme)
 }
 
-/// What was done so far.
+/// Counts so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HintCounts {
-    /// How often a file was given each hint, in the order of the kernel's numbers.
+    /// Files given each hint, in the order of the kernel's numbers.
     pub set: [u64; WriteHint::ALL.len()],
     /// Openings of files that had their hint already.
     pub had: u64,
@@ -109,17 +109,17 @@ impl FileHints {
         Ok(())
     }
 
-    /// What was done so far.
+    /// Counts so far.
     pub fn counts(&self) -> HintCounts {
         self.counts
     }
 
-    /// What is set, to undo it or to look after it.
+    /// The hints that are set, to undo or to inspect.
     pub fn left(&mut self) -> &mut HintsLeft {
         &mut self.left
     }
 
-    /// What is set, at the end.
+    /// The hints that are set, at the end.
     pub fn into_left(self) -> HintsLeft {
         self.left
     }

@@ -1,4 +1,4 @@
-//! What hints were set on a file system, and what was there before, so that it can be undone, also by another process
+//! The hints set on a file system, and those before them, so that they can be undone, also by another process
 //! after ours was killed. A file in `/run`: the kernel keeps hints in memory too, and a restart ends both.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ struct Change {
     set: WriteHint,
 }
 
-/// What became of the files.
+/// Counts of files, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Restored {
     /// Files that have the hint again that they had.
@@ -47,12 +47,12 @@ pub struct HintsLeft {
     changes: HashMap<FileHandle, Change>,
     /// Lines of the file. A file whose hint changes has several.
     lines: usize,
-    /// How many lines there are when it is next looked which files are left.
+    /// The count of lines at which it is next checked which files are left.
     look_at: usize,
 }
 
 impl HintsLeft {
-    /// Where those of a file system are kept, by its number as `stat` gives it.
+    /// The place of a file system's list, by its number as `stat` gives it.
     pub fn place(device: u64) -> PathBuf {
         let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
         format!("/run/anabranch-hints/{major}:{minor}").into()
@@ -74,17 +74,16 @@ impl HintsLeft {
         let mut text = String::new();
         file.read_to_string(&mut text)
             .map_err(SteerError::io("read", path))?;
-        let changes = match text.is_empty() {
-            true => {
-                writeln!(file, "{TITLE}").map_err(SteerError::io("write", path))?;
-                HashMap::new()
-            }
-            false => parse(&text).ok_or_else(|| {
+        let changes = if text.is_empty() {
+            writeln!(file, "{TITLE}").map_err(SteerError::io("write", path))?;
+            HashMap::new()
+        } else {
+            parse(&text).ok_or_else(|| {
                 SteerError::Unfit(format!(
                     "{} is not a list of hints that were set: move it away",
                     path.display()
                 ))
-            })?,
+            })?
         };
         // What comes next must not stand behind a line that was not written to its end.
         if let Some(last) = text.rfind('\n') {
@@ -180,9 +179,10 @@ impl HintsLeft {
             }
             false
         });
-        match self.changes.is_empty() {
-            true => self.forget()?,
-            false => self.keep()?,
+        if self.changes.is_empty() {
+            self.forget()?;
+        } else {
+            self.keep()?;
         }
         Ok(done)
     }

@@ -9,7 +9,7 @@
 //! Beside it, for file systems that hand hints on: each file's life-time hint, set as it is opened
 //! ([`FileHints`]). Then no data passes through this process at all.
 //!
-//! How a request is cut, with a scheme that gives each context a stream. It needs no block device; a [`Server`] does.
+//! Cutting a request, with a scheme that gives each context a stream. It needs no block device; a [`Server`] does.
 //!
 //! ```
 //! use anabranch_placement::{Assign, Write};
@@ -39,7 +39,6 @@
 //! ```
 
 mod abi;
-mod again;
 mod command;
 pub mod contents;
 mod control;
@@ -50,21 +49,25 @@ mod file_handle;
 mod file_hints;
 mod guard;
 mod hints_left;
+mod ledger;
 mod memory;
 pub mod nvme;
 mod opened;
 mod placer;
 mod queue;
 mod requests;
+mod retry;
 mod server;
 mod shared;
 mod split;
 mod surroundings;
+mod take_over;
+mod waiting;
 mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, Drive, Log, Shape, Written, hold, written};
+pub use drive::{Abilities, Directive, Log, Shape, SteeredDrive, Written, hold, written};
 pub use error::SteerError;
 pub use file_handle::hint;
 pub use file_hints::{FileHints, HintCounts, hint_of};
@@ -72,9 +75,10 @@ pub use guard::{BEAT, Guard};
 pub use hints_left::{HintsLeft, Restored};
 pub use opened::{Opened, open_files};
 pub use placer::{Placer, Witness};
-pub use server::{Options, Pulse, Server, give_up, require};
+pub use server::{Options, Pulse, Server, require};
 pub use split::{PAGE_BYTES, Piece, Run, split};
 pub use surroundings::{own_mounts, stay_in_memory};
+pub use waiting::{Front, front, give_up};
 pub use writers::{KnownWriters, NoWriters, Writer, Writers};
 
 /// Bits of [`features`] by which the kernel's ublk is judged.

@@ -9,6 +9,8 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
+use std::sync::atomic::AtomicU64;
+
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use crate::abi::{DESCRIPTOR_BYTES, MOST_DEPTH};
@@ -32,11 +34,49 @@ impl Drop for Mapping {
     }
 }
 
+/// A page of numbers that outlives the process where a file backs it.
+#[derive(Debug)]
+pub struct Words(Mapping);
+
+// SAFETY: all that can be reached through it is atomic.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// Their count.
+    pub const COUNT: usize = PAGE / size_of::<AtomicU64>();
+
+    /// Maps the first page of a file, which must be that long for as long as it is mapped.
+    pub fn of_file(file: &File) -> io::Result<Words> {
+        let bytes = NonZeroUsize::new(PAGE).unwrap_or(NonZeroUsize::MIN);
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: as above.
+        let start = unsafe { mmap(None, bytes, protection, MapFlags::MAP_SHARED, file, 0) }?;
+        Ok(Words(Mapping { start, bytes }))
+    }
+
+    /// Zeroes that end with the process.
+    #[cfg(test)]
+    pub fn of_process() -> io::Result<Words> {
+        let bytes = NonZeroUsize::new(PAGE).unwrap_or(NonZeroUsize::MIN);
+        let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: as above.
+        let start = unsafe { mmap_anonymous(None, bytes, protection, MapFlags::MAP_PRIVATE) }?;
+        Ok(Words(Mapping { start, bytes }))
+    }
+
+    /// The number at a place; of a place beyond the page, the last one's.
+    pub fn at(&self, place: usize) -> &AtomicU64 {
+        let words = self.0.start.cast::<AtomicU64>();
+        // SAFETY: the mapping is a page, aligned to one, holds `COUNT` words, and lives as long as `self`.
+        unsafe { words.add(place.min(Words::COUNT - 1)).as_ref() }
+    }
+}
+
 /// A request as the kernel describes it, `struct ublksrv_io_desc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Descriptor {
-    /// What is asked for, and flags.
+    /// The operation, and flags.
     pub operation: u32,
     /// Sectors of 512 bytes.
     pub sectors: u32,
@@ -114,7 +154,7 @@ impl Buffers {
         Ok(Buffers { mapping, each })
     }
 
-    /// Where a tag's buffer begins.
+    /// The address of a tag's buffer.
     pub fn address(&self, tag: u16) -> u64 {
         self.mapping.start.as_ptr() as u64 + (usize::from(tag) * self.each) as u64
     }

@@ -186,6 +186,17 @@ impl Namespace {
         self.identify(0, true)
     }
 
+    /// The namespace's identification descriptors (CNS 3), 4096 bytes; zeroes of a drive that does not know them.
+    ///
+    /// # Errors
+    /// When the drive cannot be asked.
+    pub fn identifiers(&self) -> Result<Vec<u8>, SteerError> {
+        match self.identify(3, true) {
+            Err(SteerError::Refused { .. }) => Ok(vec![0; 4096]),
+            answer => answer,
+        }
+    }
+
     fn identify(&self, structure: u32, namespace: bool) -> Result<Vec<u8>, SteerError> {
         let mut data = vec![0; 4096];
         let command = (Queue::Admin, opcode::IDENTIFY, namespace);
@@ -243,7 +254,7 @@ impl Namespace {
         Ok(field.map_or(0, u16::from_le_bytes))
     }
 
-    /// What is told of each handle of an endurance group, as [`usage::usage`] has it.
+    /// Reads the usage of each handle of an endurance group, as [`usage::usage`] does.
     ///
     /// # Errors
     /// When the drive has no such page.

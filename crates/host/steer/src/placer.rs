@@ -21,7 +21,7 @@ pub trait Witness: Send {
 pub struct Placer {
     scheme: Policy,
     now_pages: u64,
-    /// Where metadata and journal go, where they have a place of their own.
+    /// The stream of metadata and journal, if they have their own.
     metadata: Option<StreamId>,
     witness: Option<Box<dyn Witness>>,
     /// Contexts and files that the scheme knows the names of.
@@ -89,7 +89,7 @@ impl Placer {
         self.scheme.recall(profile);
     }
 
-    /// Where the pages of one write go. Gives how many of them have no known writer; metadata with
+    /// Places the pages of one write. Returns how many of them have no known writer; metadata with
     /// a place of its own needs none.
     pub fn place(
         &mut self,
@@ -207,7 +207,7 @@ mod tests {
     /// Pages, context and time of each question.
     type Asked = Arc<Mutex<Vec<(u32, u32, u32, u64)>>>;
 
-    /// What stands for a context where it was not asked.
+    /// Stands for a context where it was not asked.
     const ELSEWHERE: u32 = u32::MAX;
 
     /// Stream = context; remembers what it was asked, and told to be elsewhere.
@@ -287,7 +287,7 @@ mod tests {
         fn done(&self, _first_page: u64, _pages: u64) {}
     }
 
-    /// What it learned, in the order of its questions.
+    /// Names it learned, in the order of its questions.
     struct Learns(Arc<Mutex<Vec<String>>>);
 
     impl Assign for Learns {

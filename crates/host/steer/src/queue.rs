@@ -15,19 +15,19 @@ use io_uring::{IoUring, cqueue, opcode, opcode::UringCmd80, squeue, types};
 use nix::libc::{ENODEV, ETIME};
 
 use crate::abi::{self, io_command};
-use crate::again;
 use crate::command::Request;
 use crate::error::SteerError;
 use crate::memory::{Buffers, Descriptors};
 use crate::requests::{Requests, Step};
+use crate::retry;
 use crate::shared::Shared;
 
-/// How often a queue without work looks up (our choice): the pulse that the watchdog feels.
+/// The longest wait of a queue without work (our choice): the pulse that the watchdog reads.
 const IDLE: types::Timespec = types::Timespec::new().sec(1);
 /// Until a command is asked for again; in memory for as long as the kernel may look at it.
-static PAUSE: types::Timespec = types::Timespec::new().nsec(again::PAUSE_NS);
+static PAUSE: types::Timespec = types::Timespec::new().nsec(retry::PAUSE_NS);
 
-/// What a queue is made with.
+/// The parts of which a queue is made.
 pub struct Make {
     pub number: u16,
     pub depth: u16,
@@ -50,7 +50,7 @@ enum Of {
     Pause = 2,
 }
 
-/// Where a completion belongs, in 64 bits: what it is of, the tag, the command's index.
+/// Packs a completion's owner into 64 bits: kind, tag and the command's index.
 fn word(of: Of, tag: u16, index: usize) -> u64 {
     (of as u64) << 62 | (index as u64) << 16 | u64::from(tag)
 }
@@ -80,10 +80,10 @@ impl Queue {
         }
         let descriptors =
             Descriptors::map(&make.device, make.number, depth).map_err(SteerError::Ring)?;
-        let buffers = match make.lends {
-            true => None,
-            false => Some(Buffers::new(depth, make.most_bytes).map_err(SteerError::Ring)?),
-        };
+        let buffers = (!make.lends)
+            .then(|| Buffers::new(depth, make.most_bytes))
+            .transpose()
+            .map_err(SteerError::Ring)?;
         let requests = Requests::new(Arc::clone(&make.shared), depth);
         let mut queue = Queue {
             make,
@@ -98,13 +98,13 @@ impl Queue {
         }
         queue.ring.submit().map_err(SteerError::Ring)?;
         let refused = queue.ring.completion().next().map_or(0, |one| one.result());
-        match refused < 0 {
-            true => Err(SteerError::Control {
+        if refused < 0 {
+            return Err(SteerError::Control {
                 what: "let a queue fetch",
                 source: io::Error::from_raw_os_error(-refused),
-            }),
-            false => Ok(queue),
+            });
         }
+        Ok(queue)
     }
 
     /// Serves until the device is stopped.
@@ -210,7 +210,7 @@ impl Queue {
             .buffers
             .as_ref()
             .map_or(0, |buffers| buffers.address(tag));
-        let Some((command, moves_data)) = self.requests.encode(tag, index, data) else {
+        let Some((command, moves_data)) = self.requests.issue(tag, index, data) else {
             return Ok(());
         };
         let drive = types::Fd(self.make.drive.as_raw_fd());

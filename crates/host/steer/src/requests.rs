@@ -12,13 +12,13 @@ use anabranch_ssd::PageRange;
 use nix::libc::{EIO, EOPNOTSUPP};
 
 use crate::abi::NvmeCommand;
-use crate::again::is_cut_off;
 use crate::command::{Asked, Command, Request, error_of, refuses_directive, whole_pages};
 use crate::counters::Counters;
+use crate::retry::is_cut_off;
 use crate::shared::Shared;
 use crate::split::{Piece, Run, pages_of, split};
 
-/// What a request needs next.
+/// The next step of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// These commands of it go to the drive.
@@ -89,6 +89,7 @@ impl Requests {
             place.commands = commands;
         }
         match (count, request.asked) {
+            // Nothing goes to the drive: the answer is due at once, or the tag would never come back.
             (0, Asked::Unknown) => Step::Answer(-EOPNOTSUPP),
             (0, _) => Step::Answer(0),
             _ => Step::Issue(0..count),
@@ -132,15 +133,15 @@ impl Requests {
                 commands.push(Command::Deallocate);
             }
             Asked::Zeroes { may_discard } => {
-                let counted = match may_discard {
-                    true => &counters.discarded_bytes,
-                    false => &counters.zeroed_bytes,
-                };
-                counted.add(length_bytes);
                 let pages = whole_pages(start_bytes, length_bytes);
-                match may_discard {
-                    true => self.discard(pages),
-                    false => self.zero(pages),
+                if may_discard {
+                    // Zeroes that the drive may keep as holes are a discard to it.
+                    counters.discarded_bytes.add(length_bytes);
+                    self.discard(pages);
+                } else {
+                    // No directive goes with Write Zeroes: they are data of the default handle.
+                    counters.zeroed_bytes.add(length_bytes);
+                    self.zero(pages);
                 }
                 commands.push(Command::Zeroes {
                     start_bytes,
@@ -210,12 +211,15 @@ impl Requests {
         }));
     }
 
-    /// A command as the drive takes it, and whether it moves data; `data` is where the request's data begin.
-    pub fn encode(&self, tag: u16, index: usize, data: u64) -> Option<(NvmeCommand, bool)> {
+    /// A command as the drive takes it, and whether it moves data; `data` is where the request's data begin. To be sent: it
+    /// is counted in the ledger.
+    pub fn issue(&self, tag: u16, index: usize, data: u64) -> Option<(NvmeCommand, bool)> {
         let place = self.tags.get(usize::from(tag))?;
         let command = place.commands.get(index)?;
         let moves_data = matches!(command, Command::Read { .. } | Command::Write { .. });
         let range = place.range.as_ptr() as u64;
+        // IMPORTANT: before it is sent. Were it sent first, a server killed in between would seem a foreign write.
+        self.shared.ledger.add_sent(command.written_bytes());
         Some((self.shared.target.encode(command, data, range), moves_data))
     }
 
@@ -238,17 +242,20 @@ impl Requests {
         }) = place.commands.get_mut(index)
             && refuses_directive(answer)
         {
+            // The drive was reset and has forgotten its streams: the data matter more than their place.
             *placed = false;
             let unplaced = u64::from(*length_bytes);
             shared.counters.unplaced_bytes.add(unplaced);
             return Step::Issue(index..index + 1);
         }
         let lives_since = &mut place.lives_since;
+        // IMPORTANT: a retry is safe, since nothing that overlaps is under way: the block layer waits for this answer.
         if is_cut_off(answer) && shared.controllers.are_asked_again(lives_since, now()) {
             shared.counters.repeated_commands.add(1);
             return Step::Pause(index);
         }
         let error = error_of(answer);
+        // The first error is the request's; the other commands are waited for, since they name its memory.
         if place.error == 0 {
             place.error = error;
         }
@@ -272,6 +279,7 @@ fn finish(shared: &Shared, request: &Request, error: i32) -> i32 {
             .writers
             .read()
             .unwrap_or_else(PoisonError::into_inner);
+        // Also of a write that failed: its pages' next writer is another.
         writers.done(first, count.into());
     }
     match error {

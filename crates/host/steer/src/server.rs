@@ -1,6 +1,6 @@
 //! A steered drive from its first request to its last.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,22 @@ use std::time::{Duration, Instant};
 
 use nix::libc::{EBUSY, O_EXCL};
 
-use crate::abi::{Info, Parameters, feature, state};
+use crate::abi::{Info, Parameters, feature};
 use crate::command::Target;
 use crate::control::{Control, block_device, character_device};
 use crate::counters::Counters;
-use crate::drive::{Directive, Drive};
+use crate::drive::{Directive, SteeredDrive, sequence};
 use crate::error::SteerError;
+use crate::guard::Guard;
+use crate::ledger::{self, Ledger};
 use crate::placer::Placer;
 use crate::queue::{Make, Queue};
 use crate::shared::{Shared, slowest};
 use crate::surroundings;
+use crate::waiting::{PATIENCE, PAUSE, disk_of, find, inherit};
 use crate::writers::{NoWriters, Writers};
 
-/// How long the kernel is given to notice that a server is dead (our choice).
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a server that seems to live is given to die: it may have been killed a moment ago (our choice).
-const GRACE: Duration = Duration::from_secs(2);
-/// How often we look meanwhile (our choice).
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// How a drive is steered.
+/// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The handle of each stream.
@@ -44,13 +40,15 @@ pub struct Options {
     pub copy: bool,
     /// Steer the drive with what is on it.
     pub accept_contents: bool,
+    /// Go on with a block device although the drive may have been written meanwhile.
+    pub accept_writes: bool,
 }
 
 /// A block device at work in front of a drive. When it is dropped without [`Server::stop`], or the process dies, the
 /// block device stays; whoever uses it waits until the drive is steered again.
 pub struct Server {
     control: Control,
-    drive: Drive,
+    drive: SteeredDrive,
     info: Info,
     /// Whether it goes on with the device of a server that died.
     took_over: bool,
@@ -59,6 +57,7 @@ pub struct Server {
     threads: Vec<JoinHandle<()>>,
     failures: Receiver<SteerError>,
     unplaced_bytes: u64,
+    guard: Option<Arc<Guard>>,
 }
 
 /// Feels the pulse of a server's queues.
@@ -73,17 +72,18 @@ impl Pulse {
 }
 
 impl Server {
-    /// Makes the block device of a drive, or goes on with the one that a dead server left. `writers` is told the block
-    /// device, and whether it was there before, and answers who knows the writers of its pages: in a take-over before
-    /// any request that waits is done, else before this returns.
+    /// Makes the block device of a drive, or goes on with the one that a dead server left. `guard` then keeps the drive held
+    /// while no server is there. `writers` is told the block device, and whether it was there before, and answers who knows
+    /// the writers of its pages; until then nobody does. In a take-over, requests that wait are done meanwhile.
     ///
     /// # Errors
-    /// When the drive is held, steered already or has contents that are not accepted; when the kernel has no ublk, or
-    /// refuses.
+    /// When the drive is held, read-only, steered already or has contents that are not accepted; when a block device waits
+    /// for it and must not go on; when the kernel has no ublk, or refuses.
     pub fn start(
-        mut drive: Drive,
+        mut drive: SteeredDrive,
         placer: Placer,
         options: &Options,
+        guard: Option<Arc<Guard>>,
         writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
     ) -> Result<Server, SteerError> {
         let mut control = Control::open()?;
@@ -92,18 +92,9 @@ impl Server {
         let left = find(&mut control, &drive.title(), |info| {
             info.owner == drive.identity()
         })?;
-        drive.hold()?;
-        let info = match left {
-            Some(info) => info,
-            None => {
-                if !options.accept_contents
-                    && let Some(what) = drive.contents()?
-                {
-                    let name = drive.title();
-                    return Err(SteerError::Holds { name, what });
-                }
-                add(&mut control, &drive, options, features)?
-            }
+        let (info, ledger) = match left {
+            Some(info) => (info, inherit(&mut drive, &info, options.accept_writes)?),
+            None => make(&mut control, &mut drive, options, features)?,
         };
         let shared = Arc::new(Shared {
             target: Target {
@@ -115,6 +106,7 @@ impl Server {
             placer: Mutex::new(placer),
             writers: RwLock::new(Arc::new(NoWriters)),
             counters: Counters::new(options.handles.len()),
+            ledger,
             controllers: drive.controllers(),
             pulses: (0..info.queues).map(|_| AtomicU64::new(0)).collect(),
             began: Instant::now(),
@@ -131,8 +123,9 @@ impl Server {
             threads: Vec::new(),
             failures,
             unplaced_bytes: 0,
+            guard,
         };
-        let started = server.serve(&failed, writers);
+        let started = server.serve(&failed);
         if started.is_err() && !server.took_over {
             server.device = None;
             let _ = server.control.stop(info.device);
@@ -141,17 +134,17 @@ impl Server {
                 .drain(..)
                 .for_each(|thread| drop(thread.join()));
             let _ = server.control.delete(info.device);
+            ledger::remove(info.device);
         }
-        started.map(|()| server)
+        started?;
+        server.set_writers(writers(&server.block_device(), server.took_over));
+        Ok(server)
     }
 
     /// Starts the queues, then the device.
-    fn serve(
-        &mut self,
-        failed: &Sender<SteerError>,
-        writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
-    ) -> Result<(), SteerError> {
+    fn serve(&mut self, failed: &Sender<SteerError>) -> Result<(), SteerError> {
         let number = self.info.device;
+        self.hand_over()?;
         if self.took_over {
             surroundings::let_go_of(&format!("ublkb{number}"));
             self.patiently(|control| control.start_recovery(number))?;
@@ -161,15 +154,27 @@ impl Server {
         let device = Arc::new(device);
         self.device = Some(device.clone());
         self.start_queues(&device, failed)?;
-        if !self.took_over {
-            self.control.start(number)?;
-            self.set_writers(writers(&self.block_device(), false));
-            return Ok(());
+        if self.took_over {
+            // What the dead server had asked of the drive must not come after what we ask for.
+            self.drive.wait_idle()?;
+            return self.control.end_recovery(number);
         }
-        self.set_writers(writers(&self.block_device(), true));
-        // What the dead server had asked of the drive must not come after what we ask for.
-        self.drive.wait_idle()?;
-        self.control.end_recovery(number)
+        self.control.start(number)?;
+        let sequence = sequence(&disk_of(number)).unwrap_or(0);
+        self.shared.ledger.set_device(sequence);
+        Ok(())
+    }
+
+    /// Lets the guard hold the drive, too.
+    fn hand_over(&self) -> Result<(), SteerError> {
+        let (Some(guard), Some(held)) = (&self.guard, self.drive.held()) else {
+            self.shared.ledger.set_guard(0);
+            return Ok(());
+        };
+        // IMPORTANT: in this order. A guard that is not in the ledger would never be made to let go.
+        self.shared.ledger.set_guard(guard.process());
+        let handed = guard.hold(held.as_fd(), self.info.device);
+        handed.map_err(SteerError::io("hand to the guard", self.block_device()))
     }
 
     /// Starts a thread for each queue, and waits until all of them have fetched.
@@ -248,11 +253,11 @@ impl Server {
     }
 
     /// The drive behind it.
-    pub fn drive(&self) -> &Drive {
+    pub fn drive(&self) -> &SteeredDrive {
         &self.drive
     }
 
-    /// What it was asked to do since this server began.
+    /// Counts of all requests since this server began.
     pub fn counters(&self) -> &Counters {
         &self.shared.counters
     }
@@ -270,7 +275,7 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who is asked for the writers of pages from now on; before, nobody knows any.
+    /// Sets the source of pages' writers; before, none is known.
     fn set_writers(&self, writers: Arc<dyn Writers>) {
         let mut place = self
             .shared
@@ -327,6 +332,11 @@ impl Server {
             .drain(..)
             .for_each(|thread| drop(thread.join()));
         self.control.delete(self.info.device)?;
+        ledger::remove(self.info.device);
+        // Whoever waits for our end may mount the drive at once.
+        if let Some(guard) = &self.guard {
+            guard.end();
+        }
         written_out.map_err(SteerError::io("write out", &block))?;
         Ok(true)
     }
@@ -370,75 +380,41 @@ fn live(make: Make, ready: &Sender<Result<(), SteerError>>, failed: &Sender<Stee
     }
 }
 
-/// Ends a block device that a dead server left, when its drive will not come back: whoever waits for it has an I/O error.
-///
-/// # Errors
-/// When it is none of ublk's, or its server lives; when the kernel refuses.
-pub fn give_up(block: &Path) -> Result<(), SteerError> {
-    let name = block.display().to_string();
-    let found = fs::canonicalize(block).unwrap_or_else(|_| block.to_owned());
-    let is_it = |info: &Info| block_device(info.device) == found;
-    let mut control = Control::open()?;
-    let left = find(&mut control, &name, is_it)?;
-    let Some(left) = left else {
-        let words = format!("{name}: name a block device that a server left, as /dev/ublkb0");
-        return Err(SteerError::Unfit(words));
-    };
-    // One process at a time has it open: who serves it, or has begun to take over.
-    let served = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(character_device(left.device));
-    if served.is_err_and(|error| error.raw_os_error() == Some(EBUSY)) {
-        return Err(SteerError::Steered {
-            name,
-            block: block_device(left.device),
-            process: left.process,
-        });
-    }
-    control.stop(left.device)?;
-    control.delete_later(left.device)
-}
-
-/// The device that an earlier server left; `name` is what it was asked to steer.
-fn find(
+/// Makes the block device of a drive that has none, and its ledger.
+fn make(
     control: &mut Control,
-    name: &str,
-    is_it: impl Fn(&Info) -> bool,
-) -> Result<Option<Info>, SteerError> {
-    let began = Instant::now();
-    loop {
-        let Some(found) = control.devices()?.into_iter().find(&is_it) else {
-            return Ok(None);
-        };
-        match found.state {
-            state::QUIESCED => return Ok(Some(found)),
-            state::DEAD => control.delete_later(found.device)?,
-            _ => {
-                let lives = fs::exists(format!("/proc/{}", found.process)).unwrap_or(true);
-                if began.elapsed() > if lives { GRACE } else { PATIENCE } {
-                    return Err(SteerError::Steered {
-                        name: name.to_owned(),
-                        block: block_device(found.device),
-                        process: found.process,
-                    });
-                }
-            }
+    drive: &mut SteeredDrive,
+    options: &Options,
+    features: u64,
+) -> Result<(Info, Ledger), SteerError> {
+    drive.hold()?;
+    if !options.accept_contents
+        && let Some(what) = drive.contents()?
+    {
+        let name = drive.title();
+        return Err(SteerError::Holds { name, what });
+    }
+    let info = add(control, drive, options, features)?;
+    match Ledger::create(info.device, &drive.facts()) {
+        Ok(ledger) => Ok((info, ledger)),
+        Err(error) => {
+            let _ = control.delete(info.device);
+            Err(error)
         }
-        thread::sleep(PAUSE);
     }
 }
 
 fn add(
     control: &mut Control,
-    drive: &Drive,
+    drive: &SteeredDrive,
     options: &Options,
     features: u64,
 ) -> Result<Info, SteerError> {
     let abilities = drive.abilities();
-    let lends = match options.copy {
-        true => 0,
-        false => features & feature::AUTO_BUFFER,
+    let lends = if options.copy {
+        0
+    } else {
+        features & feature::AUTO_BUFFER
     };
     let info = control.add(Info {
         queues: options.queues,

@@ -1,21 +1,23 @@
-//! What the queues of a block device share.
+//! State that the queues of a block device share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use crate::again::Controllers;
 use crate::command::Target;
 use crate::counters::Counters;
+use crate::ledger::Ledger;
 use crate::placer::Placer;
+use crate::retry::Controllers;
 use crate::writers::Writers;
 
-/// What all queues of a device share.
+/// State shared by all queues of a device.
 pub struct Shared {
     pub target: Target,
     pub placer: Mutex<Placer>,
     pub writers: RwLock<Arc<dyn Writers>>,
     pub counters: Counters,
+    pub ledger: Ledger,
     pub controllers: Controllers,
     /// When each queue last went round, in milliseconds since the server began.
     pub pulses: Vec<AtomicU64>,
@@ -24,7 +26,7 @@ pub struct Shared {
     pub has_ended: AtomicBool,
 }
 
-/// How long ago the slowest queue last went round; no time once they were told to end.
+/// Time since the slowest queue last went round; none once they were told to end.
 pub fn slowest(shared: &Shared) -> Duration {
     if shared.has_ended.load(Ordering::Relaxed) {
         return Duration::ZERO;

@@ -8,9 +8,9 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Consecutive pages of a request that go to one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// How many; at least 1.
+    /// Their count; at least 1.
     pub pages: u32,
-    /// Where to.
+    /// Their stream.
     pub stream: StreamId,
 }
 
@@ -19,9 +19,9 @@ pub struct Run {
 pub struct Piece {
     /// Its first byte, counted from the request's.
     pub offset_bytes: u32,
-    /// How long it is; at least 1.
+    /// Its length; at least 1.
     pub length_bytes: u32,
-    /// Where it goes.
+    /// Its stream.
     pub stream: StreamId,
 }
 

@@ -1,4 +1,4 @@
-//! What a server of a block device needs of the system around it: memory that is always there, and no mount of its own
+//! Needs of a block device's server from the system around it: memory that is always there, and no mount of its own
 //! device.
 //!
 //! `unsafe` only for one prctl, which no safe wrapper covers.

@@ -1,4 +1,4 @@
-//! Who wrote the pages that a request carries: asked of whoever saw the writes, page by page.
+//! The writers of the pages that a request carries, page by page.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use anabranch_placement::Names;
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
-/// Who wrote a page, in the words of a recorded request.
+/// The writer of a page, in the words of a recorded request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Writer {
     /// The path of calls that wrote it.
@@ -23,7 +23,7 @@ pub struct Writer {
 /// first byte of the whole device. All queues ask the same object, each on its own thread, and wait
 /// for one another meanwhile.
 pub trait Writers: Send + Sync {
-    /// Who wrote what is now on its way to `page`; nothing where nobody saw it. May wait for a
+    /// Returns the writer of the data on their way to `page`; nothing where it was not seen. May wait for a
     /// moment where somebody writes for the first time.
     fn writer_of(&self, page: u64) -> Option<Writer>;
 

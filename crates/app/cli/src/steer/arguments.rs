@@ -1,7 +1,8 @@
-//! What `anabranch steer` understands.
+//! Arguments of `anabranch steer`.
 
 use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
 
+use anabranch_compare::share;
 use clap::{Args, ValueEnum};
 
 use super::hints::HintArguments;
@@ -29,12 +30,12 @@ pub enum Shadow {
     Off,
 }
 
-/// Where what a file system marks as its metadata or journal goes.
+/// The place of what a file system marks as its metadata or journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Metadata {
     /// To the last handle, if there are three or more
     Apart,
-    /// Where the scheme says: an open unit less on drives of few units, and what a replay promises
+    /// As the scheme says: an open unit less on drives of few units, and what a replay promises
     Scheme,
 }
 
@@ -71,6 +72,11 @@ fn wrong(text: &str) -> String {
     format!("`{text}` is neither a number nor a range such as 0-7")
 }
 
+/// A share of the drive's size, as `--over-provisioning` takes it.
+fn spare(text: &str) -> Result<f64, String> {
+    share(text).map_err(|error| error.to_string())
+}
+
 /// The verb's arguments.
 #[derive(Debug, Args)]
 pub struct SteerArguments {
@@ -86,7 +92,7 @@ pub struct SteerArguments {
     /// metadata and journals, unless `--metadata` says otherwise [default: all of FDP's; stream identifiers 0-7]
     #[arg(long, value_name = "LIST")]
     pub handles: Option<Handles>,
-    /// Where what the file system marks as its metadata or journal goes
+    /// Place of what the file system marks as its metadata or journal
     #[arg(long, default_value = "apart")]
     pub metadata: Metadata,
     /// Queues of the block device, a thread each [default: processors, 4 at most]
@@ -101,6 +107,10 @@ pub struct SteerArguments {
     /// Steer a drive that holds something: it is the same on the block device
     #[arg(long)]
     pub yes: bool,
+    /// Go on with the block device of a dead server although the drive was written meanwhile, or nothing tells that it was
+    /// not: what the block device's page cache and journal hold goes over that
+    #[arg(long, requires = "device", conflicts_with = "give_up")]
+    pub take_over: bool,
     /// End the block device that `--device` names (/dev/ublkb0) and whose server is dead, when the drive will not come
     /// back: programs that wait for it have I/O errors
     #[arg(long, requires = "device")]
@@ -116,8 +126,8 @@ pub struct SteerArguments {
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,
     /// Spare flash that the drive is taken to have, by the scheme and by that model, as a share of its size: drives do
-    /// not tell theirs (our choice of default)
-    #[arg(long, value_name = "SHARE", default_value_t = 0.07)]
+    /// not tell theirs (our choice of default); as `--over-provisioning` of `replay`, 7% or 0.07
+    #[arg(long, value_name = "SHARE", default_value = "7%", value_parser = spare)]
     pub spare: f64,
     /// Lifetimes of contexts: read at the start if the file is there; what is learned joins it every minute and at
     /// the end
@@ -145,6 +155,14 @@ pub struct SteerArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spare_is_given_as_a_replays_over_provisioning_is() {
+        assert_eq!((spare("7%"), spare("0.07")), (Ok(0.07), Ok(0.07)));
+        assert_eq!(spare("12.5 %"), Ok(0.125));
+        assert!(spare("7").unwrap_err().contains("7%"));
+        assert!(spare("-1%").is_err() && spare("nan").is_err());
+    }
 
     #[test]
     fn handles_are_numbers_and_ranges_each_once() {

@@ -29,12 +29,12 @@ use crate::{
     say,
 };
 
-/// How long a look for opened files waits (our choice): an end that was asked for comes as soon.
+/// Time that a look for opened files waits (our choice): an end that was asked for comes as soon.
 const PACE: Duration = Duration::from_millis(50);
-/// How often it is looked whether the file system is still there (our choice).
+/// Between two checks that the file system is still there (our choice).
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What is asked for where files are given hints.
+/// Arguments for giving files hints.
 #[derive(Debug, Args)]
 pub struct HintArguments {
     /// Instead of a drive: set the life-time hint of each file of the file system mounted here, as `--scheme manual`
@@ -50,7 +50,7 @@ pub struct HintArguments {
     pub undo: bool,
 }
 
-/// Where a file system is mounted.
+/// A mounted file system's place.
 struct Mount {
     root: PathBuf,
     /// The file system's number.
@@ -62,7 +62,7 @@ struct End<'a> {
     root: &'a Path,
     scheme: &'a str,
     counts: HintCounts,
-    /// How often more files were opened than the kernel's queue held.
+    /// Times that more files were opened than the kernel's queue held.
     overflows: u64,
     /// Files that have hints of ours.
     left: usize,
@@ -202,12 +202,11 @@ fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
             place.display()
         ))
     })?;
-    let restored = match is_there {
-        false => Restored::default(),
-        true => {
-            let left = HintsLeft::open(place).map_err(Failure::usage)?;
-            left.restore(&mount.root).map_err(Failure::work)?
-        }
+    let restored = if is_there {
+        let left = HintsLeft::open(place).map_err(Failure::usage)?;
+        left.restore(&mount.root).map_err(Failure::work)?
+    } else {
+        Restored::default()
     };
     let json = json!({ "schema": 1, "mount": mount.root, "restored": restored_json(restored) });
     let output = arguments.output.as_deref();
@@ -215,7 +214,7 @@ fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
 }
 
 impl Mount {
-    /// What is mounted at a directory.
+    /// The file system mounted at a directory.
     fn of(asked: &Path) -> Result<Mount> {
         let wrong = |problem: &dyn std::fmt::Display| {
             Failure::wrong_use(format!(

@@ -1,19 +1,19 @@
-//! What a steered drive tells a monitoring system.
+//! Metrics of a steered drive for a monitoring system.
 
 use anabranch_probe::HandoverCounts;
 use anabranch_report::{Exposition, Labels, Metric};
 use anabranch_steer::{Counters, Written};
 
-use super::{shadow::Counted, told::Told};
+use super::{report::SteerReport, shadow::Counted};
 
-/// What is counted, as OpenMetrics text.
-pub fn text(told: &Told<'_>) -> String {
-    let shadow = told.shadow.as_ref().map(|(counted, _, _)| counted);
+/// The counts, as OpenMetrics text.
+pub fn text(report: &SteerReport<'_>) -> String {
+    let shadow = report.shadow.as_ref().map(|(counted, _, _)| counted);
     of(
-        told.server.counters(),
-        told.handles,
-        told.drive,
-        told.handover.as_ref(),
+        report.server.counters(),
+        report.handles,
+        report.drive,
+        report.handover.as_ref(),
         shadow,
     )
 }
@@ -69,7 +69,7 @@ fn label(name: &'static str, value: &dyn ToString) -> Labels<'static> {
     vec![(name, value.to_string())]
 }
 
-/// What was asked for.
+/// Adds the counts of requests.
 fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
     let written = handles.iter().zip(&counters.written_bytes);
     let written = written.map(|(handle, bytes)| (label("handle", handle), bytes.get() as f64));
@@ -116,7 +116,7 @@ mod tests {
             nameless: 7,
             ..HandoverCounts::default()
         };
-        let told = of(&Counters::default(), &[], None, Some(&handover), None);
+        let report = of(&Counters::default(), &[], None, Some(&handover), None);
         for line in [
             "unknown_pages_total 0",
             "writer_pages_total{became=\"found\"} 5",
@@ -124,8 +124,8 @@ mod tests {
             "writer_pages_total{became=\"nameless\"} 7",
         ] {
             let line = format!("anabranch_steer_{line}\n");
-            assert!(told.contains(&line), "{line}: {told}");
+            assert!(report.contains(&line), "{line}: {report}");
         }
-        assert!(told.ends_with("# EOF\n"));
+        assert!(report.ends_with("# EOF\n"));
     }
 }

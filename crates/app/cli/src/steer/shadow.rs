@@ -1,4 +1,5 @@
-//! Models of the steered drive, fed with the same writes: in the streams the scheme chose, and all in one.
+//! Models of the steered drive, fed with the same writes: in the streams the scheme chose, and all in one stream with copies
+//! apart, as on a drive that nobody steers.
 
 use std::{
     sync::{
@@ -13,7 +14,7 @@ use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
 };
-use anabranch_steer::{Directive, Drive, PAGE_BYTES, Witness};
+use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 
 use crate::failure::{Failure, Result};
 
@@ -22,13 +23,13 @@ const WAITING: usize = 1 << 16;
 /// A reclaim unit where the drive does not say (our choice).
 const UNIT_BYTES: u64 = 64 << 20;
 
-/// What a scheme decided.
+/// A decision of a scheme.
 enum Seen {
     Wrote(PageRange, StreamId),
     Discarded(PageRange),
 }
 
-/// What both models have counted.
+/// Counts of both models.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counted {
     /// All writes in one stream.
@@ -71,7 +72,8 @@ impl Feeder {
 impl Shadow {
     /// Models of `config`, and what is to watch the scheme for them.
     pub fn start(config: Config, kind: RelocationKind) -> Result<(Shadow, Box<dyn Witness>)> {
-        let models = [Model::new(&config, kind)?, Model::new(&config, kind)?];
+        let (one, apart) = one_stream(&config, kind);
+        let models = [Model::new(&one, apart)?, Model::new(&config, kind)?];
         let (sender, receiver) = sync_channel(WAITING);
         let counted = Arc::new(Mutex::new(Counted::default()));
         let missed = Arc::new(AtomicU64::new(0));
@@ -93,12 +95,12 @@ impl Shadow {
         Ok((shadow, Box::new(feeder)))
     }
 
-    /// What the models have counted so far.
+    /// The models' counts so far.
     pub fn counted(&self) -> Counted {
         *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What they have counted so far, the requests they missed, and the drive they model.
+    /// The counts so far, the requests missed, and the drive modelled.
     pub fn now(&self) -> (Counted, u64, Config) {
         let missed = self.missed.load(Ordering::Relaxed);
         (self.counted(), missed, self.config.clone())
@@ -154,8 +156,21 @@ fn follow(
     }
 }
 
+/// The drive that nobody steers: of the same flash, with copies in a stream of their own. FDP's relocation has that already.
+fn one_stream(config: &Config, kind: RelocationKind) -> (Config, RelocationKind) {
+    if kind == RelocationKind::Fdp {
+        return (config.clone(), kind);
+    }
+    let one = Config {
+        host_streams: 1,
+        internal_streams: 1,
+        ..config.clone()
+    };
+    (one, RelocationKind::Gc)
+}
+
 /// A model of a drive: its size and reclaim unit are the drive's own, its spare is what it is said to be.
-pub fn model(drive: &Drive, streams: u16, spare: f64) -> (Config, RelocationKind) {
+pub fn model(drive: &SteeredDrive, streams: u16, spare: f64) -> (Config, RelocationKind) {
     let page_bytes = PAGE_BYTES;
     let bytes = drive.abilities().bytes;
     let unit_bytes = drive.unit_bytes().unwrap_or(UNIT_BYTES);
@@ -179,4 +194,31 @@ pub fn model(drive: &Drive, streams: u16, spare: f64) -> (Config, RelocationKind
     };
     config.internal_streams = kind.internal_streams(&config);
     (config, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drive_that_nobody_steers_keeps_copies_apart_from_new_data() {
+        let config = Config {
+            host_streams: 8,
+            ..Config::new(1024, 64, 24)
+        };
+        let (one, kind) = one_stream(&config, RelocationKind::Mixed);
+        assert_eq!((kind, one.host_streams), (RelocationKind::Gc, 1));
+        assert_eq!(one.physical_units, config.physical_units);
+        let mut model = Model::new(&one, kind).unwrap();
+        // Even pages are written again and again; odd ones stay, and are copied.
+        for page in (0..1024).chain((0..4096).map(|step| step % 512 * 2)) {
+            model
+                .write(PageRange::new(page, 1), StreamId::DEFAULT)
+                .unwrap();
+        }
+        assert_eq!(model.device.stream_of(1), Some(StreamId(1)));
+        assert_eq!(model.device.stream_of(1022), Some(StreamId::DEFAULT));
+        let (same, kind) = one_stream(&config, RelocationKind::Fdp);
+        assert_eq!((kind, same.host_streams), (RelocationKind::Fdp, 8));
+    }
 }

@@ -187,3 +187,41 @@ fn what_was_flushed_or_forced_outlives_the_drive_s_power() {
     assert_eq!(forced, ["0", "1048576"]);
     served.into_inner().stop();
 }
+
+#[test]
+fn a_drive_that_was_written_or_made_anew_meanwhile_is_not_written_over_by_the_next_server() {
+    let served = Served::start(&[&DRIVE[..], &["--namespaces", "256MiB:0-3"]].concat());
+    let mut variables = variables(served.address().port());
+    variables.push(("HANDLES", "0,1,2,3".to_owned()));
+    let report = steered_by("steer-meanwhile.sh", &variables, |_| String::new());
+    let waits = "/dev/ublkb0 waits for a server";
+    for (name, words) in [
+        ("read-only", "is set read-only"),
+        ("held", "failed"),
+        ("unproved", "/dev/ublkb0, which waits for its server"),
+        ("written", waits),
+        ("written", "was written meanwhile"),
+        ("written-again", "was written meanwhile"),
+        ("anew", "its EUI-64, NGUID or UUID is another"),
+        ("anew-insisted", waits),
+    ] {
+        report.refused(name, words);
+    }
+    for name in ["waits", "unheld"] {
+        let shown = &report.section(name).output;
+        assert!(
+            shown.contains("/dev/ublkb0, which waits for its server"),
+            "{shown}"
+        );
+    }
+    assert!(report.section("waits").output.contains("(ublkb0-waits)"));
+    for name in ["going-on", "taken-over", "after"] {
+        assert!(report.output(name).contains("going on with"), "{name}");
+    }
+    assert_eq!(number(&report, "one-guard"), 1);
+    assert_eq!(number(&report, "number"), 1);
+    went_well(&report, &["given-up", "clean", "kept", "anew-given-up"]);
+    // Nothing of the old file system came onto the new namespace.
+    assert_ne!(report.section("bare").status, 0);
+    served.stop();
+}

@@ -1,5 +1,5 @@
-# A server killed between the write and the writing out: the next one still knows who wrote. Then one program runs in two
-# control groups at once. FIRST and SECOND are what it writes, OTHER is the second group's name.
+# A server killed between the write and the writing out: what is asked for before the next one's probe is loaded has no known
+# writer and does not wait for it; what is written later has one. Then one program runs in two control groups at once. FIRST and SECOND are what it writes, OTHER is the second group's name.
 formatted_by_writer
 must mount /dev/ublkb0 /mnt
 must xfs_io -f -c 'pwrite -q -b 64k -S 3 0 8m' /mnt/later
@@ -7,6 +7,8 @@ kill -9 $server
 sync &
 usleep 500000
 steer_by_writer
+must sync
+must xfs_io -f -c 'pwrite -q -b 64k -S 3 0 4m' /mnt/after
 must sync
 must umount /mnt
 kill -INT $server

@@ -171,12 +171,8 @@ fn data(counters: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// Each page was seen, and its writer is known.
-fn all_known(counters: &Value) {
-    known_but_for(counters, 0);
-}
-
-/// The same, but for so many pages at most whose writer ended before its program was looked at, which are counted.
+/// Each page was seen, and its writer is known, but for so many pages at most whose writer ended before its program was
+/// looked at, which are counted.
 fn known_but_for(counters: &Value, most_pages: u64) {
     let handover = &counters["handover"];
     for name in ["evicted_pages", "skipped_requests", "missed_pages"] {
@@ -276,7 +272,7 @@ fn few_pages_are_missed_and_each_is_told_while_others_call_upon_maps() {
 }
 
 #[test]
-fn who_takes_over_knows_who_wrote_and_groups_have_handles_that_do_not_mix() {
+fn who_takes_over_lets_no_request_wait_for_the_probe_and_groups_have_handles_that_do_not_mix() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
     // The name of a control group is its maker's text.
     let other = "two\u{1b}[31m";
@@ -288,12 +284,11 @@ fn who_takes_over_knows_who_wrote_and_groups_have_handles_that_do_not_mix() {
     ];
     let report = steered("steer-contexts.sh", &served, &variables);
     let counters = report.json("taken-over");
-    all_known(&counters);
-    assert_eq!(
-        data(&counters).into_iter().max(),
-        Some(8 * MIB),
-        "{counters:#}"
-    );
+    // Eight MiB were asked for while no server was there, with some metadata; four were written behind the probe.
+    let unknown = counters["unknown_pages"].as_u64().unwrap();
+    assert!((1024..=2048 + 64).contains(&unknown), "{counters:#}");
+    let written = data(&counters);
+    assert!(written[1..].contains(&(4 * MIB)), "{counters:#}");
     served.stop();
 
     let grouped = report.json("grouped");

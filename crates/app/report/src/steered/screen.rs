@@ -20,6 +20,7 @@ impl Steered {
         lines.push(self.table(before).to_string());
         lines.extend(self.faults());
         lines.extend(self.limitations.iter().map(|words| line(words)));
+        lines.extend(self.verdict.iter().map(|words| line(words)));
         lines.join("\n")
     }
 

@@ -1,4 +1,4 @@
-//! Who else writes to a drive's reclaim unit handles, in words.
+//! Other users of a drive's reclaim unit handles, in words.
 
 use anabranch_steer::nvme::usage::listed;
 
@@ -36,9 +36,10 @@ pub(super) fn words(fdp: &Placement) -> String {
     };
     let mut unseen = told(|word| word.ends_with("specified"));
     unseen.retain(|handle| !seen(handle));
-    let unseen_by = match fdp.neighbours.iter().any(|one| one.handles.is_err()) {
-        true => "used by a namespace that does not tell, or that this host does not see",
-        false => "used by a namespace that this host does not see",
+    let unseen_by = if fdp.neighbours.iter().any(|one| one.handles.is_err()) {
+        "used by a namespace that does not tell, or that this host does not see"
+    } else {
+        "used by a namespace that this host does not see"
     };
     for (handles, whose) in [
         (unseen, unseen_by),
@@ -79,13 +80,13 @@ fn neighbour(fdp: &Placement, neighbour: &Neighbour) -> String {
     };
     let words = format!("{} {those} of {device}", are(handles));
     let common = common(fdp, neighbour);
-    match common.is_empty() {
-        true => words,
-        false => format!(
-            "{words}, and {} shared: data of both namespaces mix in the same reclaim units",
-            are(common)
-        ),
+    if common.is_empty() {
+        return words;
     }
+    format!(
+        "{words}, and {} shared: data of both namespaces mix in the same reclaim units",
+        are(common)
+    )
 }
 
 /// `0-3 are`, `2 is`, or `none is`.
@@ -100,7 +101,7 @@ fn are(handles: impl IntoIterator<Item = u16>) -> String {
     }
 }
 
-/// What to do about shared handles; nothing where none is. One handle alone tells nothing apart, so at least two must be
+/// The remedy for shared handles; nothing where none is. One handle alone tells nothing apart, so at least two must be
 /// left to steer to.
 pub(super) fn remedy(fdp: &Placement) -> Option<String> {
     let mut shared = fdp

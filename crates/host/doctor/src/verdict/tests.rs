@@ -82,7 +82,7 @@ struct Case {
     changed: &'static [Said],
 }
 
-/// What is said of ublk and of passthrough where the drive has nothing to tell writes apart by.
+/// The verdicts on ublk and passthrough where the drive has nothing to tell writes apart by.
 const NOTHING_TO_STEER_TO: Said = (
     Conduit::Ublk,
     Reach::No,

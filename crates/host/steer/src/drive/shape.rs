@@ -31,7 +31,7 @@ impl Shape {
         }
     }
 
-    /// Why a drive of this shape is not steered, behind its name and "has"; nothing where it can be.
+    /// Returns the reason not to steer a drive of this shape, to stand behind its name and "has"; nothing where it can be.
     pub fn refusal(&self) -> Option<String> {
         if self.metadata_bytes != 0 || !matches!(self.block_bytes, 512 | 1024 | 2048 | 4096) {
             return Some(format!(

@@ -1,6 +1,6 @@
-//! What a drive counts of its writes, by whichever log it has. Pure.
+//! A drive's counts of its writes, by whichever log it has. Pure.
 
-/// What hosts wrote, and what the drive wrote on its flash for that.
+/// Bytes that hosts wrote, and bytes that the drive wrote to its flash for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Bytes hosts wrote.

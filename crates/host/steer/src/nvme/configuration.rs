@@ -188,7 +188,7 @@ mod tests {
         page
     }
 
-    /// What a drive with this page has in force, which refuses any longer question; `told` is its feature's answer.
+    /// The configuration in force of a drive with this page, which refuses any longer question; `told` is its feature's answer.
     fn found(page: &[u8], told: Option<u32>) -> Result<Option<Configuration>, usize> {
         Configuration::in_force(3, |_, (_, opcode, _), words, data| {
             if opcode == opcode::GET_FEATURES {

@@ -1,4 +1,4 @@
-//! Who uses the reclaim unit handles of a drive: the drive tells of each whether some namespace does (NVMe Base
+//! Users of a drive's reclaim unit handles: the drive tells of each whether some namespace does (NVMe Base
 //! Specification 2.1, §5.1.12.1.29, log page 21h), but not which. Each namespace that this host sees tells its own.
 
 use std::fs;
@@ -16,7 +16,7 @@ const MOST_HANDLES: usize = 1023;
 /// Other namespaces that are asked, at most (our choice).
 const MOST_NEIGHBOURS: usize = 128;
 
-/// What a drive tells of a reclaim unit handle (RUHA).
+/// The use of a reclaim unit handle (RUHA).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
     /// No namespace uses it.
@@ -46,7 +46,7 @@ impl Usage {
     }
 }
 
-/// What is told of each reclaim unit handle of an endurance group. `ask` sends a command as [`Namespace::ask`] does.
+/// Reads the use of each reclaim unit handle of an endurance group. `ask` sends a command as [`Namespace::ask`] does.
 ///
 /// # Errors
 /// Those of `ask`.

@@ -5,6 +5,7 @@
 //!
 //! `ANABRANCH_SEEDS=FROM..TO` says which seeds; a failure prints the command that repeats it.
 
+mod absence;
 mod drive;
 mod model;
 mod places;
@@ -27,12 +28,15 @@ use nix::libc::EOPNOTSUPP;
 
 use super::{Requests, Step};
 use crate::abi::NvmeCommand;
-use crate::again::{PAUSE_NS, is_cut_off};
 use crate::command::{Asked, Request, refuses_directive};
 use crate::counters::Counters;
 use crate::drive::Directive;
+use crate::ledger::Ledger;
+use crate::retry::{PAUSE_NS, is_cut_off};
 use crate::shared::Shared;
+use crate::take_over::Facts;
 use crate::writers::{KnownWriters, Writer, Writers};
+use absence::Surroundings;
 use drive::{Drive, GONE, LIVE, RESETTING, Version};
 use model::{FlushBegun, Model};
 use places::{memory, page_of, pages_of, place, sectors_of};
@@ -41,7 +45,7 @@ use seeds::{Told, seeds};
 use server::{controllers, shared};
 
 const SEEDS: Range<u64> = 0..2000;
-/// What runs them.
+/// The command that runs them.
 const COMMAND: &str = "cargo test --package anabranch-steer simulation";
 /// Things that happen in a run, and how many more it may take to come to rest.
 const STEPS: u32 = 400;
@@ -53,12 +57,12 @@ const DEPTH: u16 = 8;
 const STREAMS: u16 = 5;
 /// The stream of metadata, where it has one of its own.
 const METADATA: StreamId = StreamId(4);
-/// What a read's memory holds before.
+/// The contents of a read's memory before it.
 const NOTHING: Version = Version::MAX;
 /// A request that the kernel waits for.
 struct Waiting {
     request: Request,
-    /// What its memory holds, sector by sector.
+    /// The contents of its memory, sector by sector.
     data: Vec<Version>,
     /// The stream of each page of a write.
     streams: Vec<u16>,
@@ -85,6 +89,9 @@ struct World {
     lends: bool,
     metadata: Option<StreamId>,
     drive: Drive,
+    surroundings: Surroundings,
+    /// A block device waits that must not go on: nobody serves it.
+    is_refused: bool,
     model: Model,
     last: Version,
     waiting: BTreeMap<u16, Waiting>,
@@ -94,7 +101,7 @@ struct World {
     under_way: Vec<UnderWay>,
     /// When which command is issued again.
     paused: Vec<(u64, u16, usize)>,
-    /// What this server must have counted.
+    /// The counts that this server must have.
     counted: Counters,
     events: BTreeMap<&'static str, u64>,
 }
@@ -108,7 +115,9 @@ impl World {
         let metadata = random.one_in(2).then_some(METADATA);
         let reached = Arc::new(Mutex::new(LIVE));
         let controllers = controllers(&directory, &reached);
-        let shared = shared(&drive, &writers, metadata, controllers);
+        let surroundings = Surroundings::new(&mut random);
+        let ledger = Ledger::of_process(&surroundings.facts(&drive));
+        let shared = shared(&drive, &writers, metadata, controllers, ledger);
         World {
             server: Requests::new(Arc::clone(&shared), DEPTH),
             lends: random.one_in(2),
@@ -117,6 +126,8 @@ impl World {
             now_ms: 0,
             metadata,
             drive,
+            surroundings,
+            is_refused: false,
             model: Model::new(SECTORS),
             last: 0,
             waiting: BTreeMap::new(),
@@ -135,7 +146,7 @@ impl World {
         *self.events.entry(event).or_default() += 1;
     }
 
-    /// How the drive is reached from now on, and what the kernel says of it.
+    /// Sets the state of the drive's controller, and the kernel's word for it.
     fn reach(&mut self, how: &'static str) {
         self.drive.reach = how;
         *self.reached.lock().unwrap() = how;
@@ -186,7 +197,7 @@ impl World {
         self.answer(&one, done.answer);
     }
 
-    /// What the drive makes of a command, whose memory is its request's.
+    /// Has the drive act on a command, whose memory is its request's.
     fn at_the_drive<T>(
         &mut self,
         one: &UnderWay,
@@ -236,7 +247,7 @@ impl World {
         self.take(one.tag, step);
     }
 
-    /// What a request needs next is done.
+    /// Does the next step of a request.
     fn take(&mut self, tag: u16, step: Step) {
         match step {
             Step::Issue(commands) => commands.for_each(|index| self.issue(tag, index)),
@@ -252,11 +263,8 @@ impl World {
     }
 
     fn issue(&mut self, tag: u16, index: usize) {
-        let data = match self.lends {
-            true => 0,
-            false => memory(tag),
-        };
-        let (command, _) = self.server.encode(tag, index, data).expect("a command");
+        let data = if self.lends { 0 } else { memory(tag) };
+        let (command, _) = self.server.issue(tag, index, data).expect("a command");
         self.under_way.push(UnderWay {
             tag,
             index,
@@ -470,7 +478,16 @@ impl World {
     fn kill(&mut self) {
         self.count("servers killed");
         self.cut_off();
-        self.begin_anew();
+        if !self.may_go_on() {
+            self.is_refused = true;
+            return;
+        }
+        let facts = self.shared.ledger.facts();
+        let sent = self.shared.ledger.sent();
+        self.begin_anew(facts, sent);
+        self.shared
+            .ledger
+            .keep_disk(self.surroundings.facts(&self.drive).disk);
         let mut again: Vec<u16> = self.waiting.keys().copied().collect();
         while !again.is_empty() {
             let any = self.random.below(again.len() as u64) as usize;
@@ -484,29 +501,22 @@ impl World {
         }
     }
 
-    /// The host loses power: nobody waits any more. What the drive has then is what may be.
-    fn lose_power(&mut self) {
-        self.count("powers lost");
-        self.cut_off();
-        self.waiting.clear();
-        self.drive.lose_power(&mut self.random);
-        for sector in 0..SECTORS {
-            self.model.find(sector, self.drive.holds(sector));
-        }
-        if self.drive.reach == RESETTING {
-            self.reach(LIVE);
-        }
-        self.begin_anew();
-    }
-
     /// A new server, which enables the drive's streams, after the counts of the one before were looked at.
-    fn begin_anew(&mut self) {
+    fn begin_anew(&mut self, facts: Facts, sent: u64) {
         self.check_counts();
         self.paused.clear();
         self.drive.has_forgotten = false;
         self.writers = Arc::new(KnownWriters::default());
         let controllers = controllers(&self.directory, &self.reached);
-        self.shared = shared(&self.drive, &self.writers, self.metadata, controllers);
+        let ledger = Ledger::of_process(&facts);
+        ledger.add_sent(sent);
+        self.shared = shared(
+            &self.drive,
+            &self.writers,
+            self.metadata,
+            controllers,
+            ledger,
+        );
         self.server = Requests::new(Arc::clone(&self.shared), DEPTH);
         self.counted = Counters::new(STREAMS.into());
     }
@@ -549,9 +559,14 @@ fn whatever_happens_nothing_is_lost_and_each_page_is_where_its_writer_s_stream_i
         let told = Told(seed, COMMAND);
         let mut world = World::new(seed, states.path().into());
         for _ in 0..STEPS {
+            if world.is_refused {
+                break;
+            }
             world.step();
         }
-        world.come_to_rest();
+        if !world.is_refused {
+            world.come_to_rest();
+        }
         for (event, count) in world.events {
             *events.entry(event).or_default() += count;
         }
@@ -566,7 +581,12 @@ fn whatever_happens_nothing_is_lost_and_each_page_is_where_its_writer_s_stream_i
         "drives gone",
         "requests failed",
     ];
-    let others = ["commands asked for again", "written without a stream"];
+    let others = [
+        "commands asked for again",
+        "written without a stream",
+        "changes while no server was there",
+        "take-overs refused",
+    ];
     for event in all.iter().chain(&others) {
         assert!(
             events.contains_key(event) || seeds(SEEDS) != SEEDS,

@@ -22,8 +22,8 @@ function steeredFacts(steered) {
     facts.push(fact("The drive's own WAF", tellRatio(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
   }
   if (shadow) {
-    facts.push(fact("Modelled", tellRatio(shadow.steered.waf), "the same writes on a model of the drive, in these streams"));
-    facts.push(fact("Without streams", tellRatio(shadow.baseline.waf), "the same model, in one stream"));
+    facts.push(fact("Modelled", tellRatioExactly(shadow.steered.waf), "the same writes on a model of the drive, in these streams"));
+    facts.push(fact("Without streams", tellRatioExactly(shadow.baseline.waf), "the same model, in one stream with copies apart"));
   }
   facts.push(fact("Failed requests", tellCount(steered.errors), "since the command began", steered.errors === 0 ? "good small" : "bad small"));
   return facts;
@@ -41,6 +41,7 @@ function steeredVerdict(steered) {
   if (shadow?.missed_requests > 0) warnings.push(`${tellCount(shadow.missed_requests)} requests came too fast for the model, which did not see them.`);
   if (steered.unplaced_bytes > 0) warnings.push(`${tellBytes(steered.unplaced_bytes)} were written without a stream: the drive had forgotten its streams.`);
   for (const warning of warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
+  if (steered.verdict) section.append(html("p", { class: "lead" }, `${steered.verdict}.`));
   return section;
 }
 
@@ -48,7 +49,7 @@ function wafFigure(steered) {
   const rows = wafRows(steered);
   if (rows.length === 0) return null;
   const most = Math.max(...rows.map((row) => row.value));
-  const bars = () => rows.map((row, at) => ({ ...row, words: tellRatio(row.value), colour: hue(at) }));
+  const bars = () => rows.map((row, at) => ({ ...row, words: tellRatioExactly(row.value), colour: hue(at) }));
   return figure("waf", "What a write cost",
     "Write amplification since the command began: bytes programmed into the flash for each byte written. The drive's own is by its log; the model gets the same writes.",
     plot(rows.map((row) => `${row.name} ${tellRatio(row.value)}`).join("; "),

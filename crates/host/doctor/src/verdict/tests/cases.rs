@@ -13,7 +13,7 @@ use super::super::{
 };
 use super::{Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, Said, drive_of, fdp_of, mounted};
 
-/// What is said where nothing is missing.
+/// The verdict where nothing is missing.
 pub const WHOLE: [Said; 6] = [
     (
         Tracing,

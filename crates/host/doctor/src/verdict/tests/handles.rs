@@ -1,4 +1,4 @@
-//! What is said of a drive's handles: of whom has which, and of what nobody tells.
+//! Verdicts on a drive's handles: their users, and those whose users are not known.
 
 use super::super::{
     Conduit::Drive,

@@ -7,7 +7,7 @@ use super::random::Random;
 use crate::abi::NvmeCommand;
 use crate::drive::Directive;
 
-/// How a drive is reached, in the kernel's words for a controller.
+/// States of a controller, in the kernel's words.
 pub const LIVE: &str = "live";
 pub const RESETTING: &str = "resetting";
 pub const GONE: &str = "deleting (no IO)";
@@ -24,7 +24,7 @@ const PATH_ERRORS: [i32; 2] = [0x370, 0x371];
 pub type Version = u64;
 
 pub struct Drive {
-    /// What a sector may hold after power was lost, the least recent first: what was safe, then what the cache has.
+    /// Versions that a sector may have after power was lost, the oldest first: the safe one, then those in the cache.
     kept: Vec<Vec<Version>>,
     pub block_shift: u8,
     pub directive: Directive,
@@ -37,9 +37,11 @@ pub struct Drive {
     pub is_stubborn: bool,
     /// Whether it has Deallocate.
     pub deallocates: bool,
+    /// Bytes that hosts wrote, as its log counts them.
+    pub host_bytes: u64,
 }
 
-/// What a command did: its answer, and where its write was put, by handle, or without one.
+/// The outcome of a command: its answer, and the handle of its write, if it named one.
 pub struct Done {
     pub answer: i32,
     pub handle: Option<u16>,
@@ -56,10 +58,11 @@ impl Drive {
             fails: true,
             is_stubborn: false,
             deallocates: !random.one_in(5),
+            host_bytes: 0,
         }
     }
 
-    /// What a sector reads as.
+    /// Reads a sector.
     pub fn holds(&self, sector: usize) -> Version {
         self.kept[sector].last().copied().unwrap_or(0)
     }
@@ -151,7 +154,10 @@ impl Drive {
                     kept.drain(..kept.len() - 1);
                 }
             }
-            1 => self.write(first, data, command.words[2] & FORCE != 0),
+            1 => {
+                self.host_bytes += u64::from(command.data_bytes);
+                self.write(first, data, command.words[2] & FORCE != 0);
+            }
             2 => {
                 for (sector, read) in data.iter_mut().enumerate() {
                     *read = self.holds(first + sector);
@@ -160,6 +166,7 @@ impl Drive {
             8 => {
                 let blocks = (command.words[2] & 0xffff) as usize + 1;
                 let sectors = (blocks << self.block_shift) / SECTOR_BYTES;
+                self.host_bytes += (blocks << self.block_shift) as u64;
                 self.write(first, &vec![0; sectors], false);
             }
             9 => {

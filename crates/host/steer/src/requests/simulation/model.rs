@@ -1,10 +1,10 @@
-//! What a drive may hold, by what it has answered.
+//! Contents that a drive may have, by its answers.
 
 use std::collections::BTreeMap;
 
 use super::drive::Version;
 
-/// What sectors may hold, by what was answered.
+/// Contents that sectors may have, by the answers so far.
 pub struct Model {
     sectors: Vec<Sector>,
     /// Counts all that begins.
@@ -13,9 +13,9 @@ pub struct Model {
 
 #[derive(Default, Clone)]
 struct Sector {
-    /// What a read may find.
+    /// Versions that a read may find.
     found: Vec<Version>,
-    /// What may be there after power was lost, and when its write began.
+    /// Versions that may be there after power was lost, and when their writes began.
     kept: Vec<(Version, u64)>,
     /// Whether a write is under way.
     is_changing: bool,
@@ -68,7 +68,7 @@ impl Model {
         FlushBegun(self.clock, held.collect())
     }
 
-    /// What was answered before the flush began is safe.
+    /// Makes safe all that was answered before the flush began.
     pub fn end_flush(&mut self, FlushBegun(begun, held): FlushBegun) {
         for (index, found) in held {
             let kept = &mut self.sectors[index].kept;
@@ -76,7 +76,7 @@ impl Model {
         }
     }
 
-    /// What a read of a sector may find.
+    /// Whether a read of a sector may find a version.
     pub fn may_read(&self, sector: usize, version: Version) -> bool {
         self.sectors[sector].found.contains(&version)
     }

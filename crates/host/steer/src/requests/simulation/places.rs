@@ -1,4 +1,4 @@
-//! Where a request is on the drive and in memory, and a command in its request.
+//! Places of a request on the drive and in memory, and of a command in its request.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{SECTOR_BYTES, UnderWay, Waiting};
 use crate::command::Request;
 use crate::split::PAGE_BYTES;
 
-/// How far the memory of tags is apart.
+/// The distance between the memory of two tags.
 const TAG_BYTES: u64 = 1 << 32;
 
 /// The sectors that a request is about.
@@ -21,7 +21,7 @@ pub fn page_of(sector: usize) -> u64 {
     (sector * SECTOR_BYTES) as u64 / PAGE_BYTES
 }
 
-/// Where a tag's memory begins, of a server that copies.
+/// The address of a tag's memory, of a server that copies.
 pub fn memory(tag: u16) -> u64 {
     (u64::from(tag) + 1) * TAG_BYTES
 }
@@ -36,7 +36,7 @@ fn named(one: &UnderWay, lends: bool) -> Range<usize> {
     first..first + one.command.data_bytes as usize / SECTOR_BYTES
 }
 
-/// What a command's memory holds.
+/// The contents of a command's memory.
 pub fn place<'a>(one: &UnderWay, lends: bool, waiting: &'a mut Waiting) -> &'a mut [Version] {
     &mut waiting.data[named(one, lends)]
 }

@@ -1,4 +1,4 @@
-//! What a server shares, in a world of its own.
+//! A server's shared state, in a world of its own.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +10,11 @@ use anabranch_ssd::StreamId;
 
 use super::STREAMS;
 use super::drive::Drive;
-use crate::again::Controllers;
 use crate::command::Target;
 use crate::counters::Counters;
+use crate::ledger::Ledger;
 use crate::placer::Placer;
+use crate::retry::Controllers;
 use crate::shared::Shared;
 use crate::writers::{KnownWriters, Writers};
 
@@ -32,12 +33,13 @@ pub fn controllers(directory: &Arc<Path>, reached: &Arc<Mutex<&'static str>>) ->
     Controllers::new(move || vec![directory.join(*reached.lock().unwrap())])
 }
 
-/// What a server shares, with handles of which one is 0.
+/// A server's shared state, with handles of which one is 0.
 pub fn shared(
     drive: &Drive,
     writers: &Arc<KnownWriters>,
     metadata: Option<StreamId>,
     controllers: Controllers,
+    ledger: Ledger,
 ) -> Arc<Shared> {
     let writers: Arc<dyn Writers> = Arc::clone(writers) as _;
     Arc::new(Shared {
@@ -50,6 +52,7 @@ pub fn shared(
         placer: Mutex::new(Placer::new(Box::new(ByContext), metadata)),
         writers: RwLock::new(writers),
         counters: Counters::new(STREAMS.into()),
+        ledger,
         controllers,
         pulses: Vec::new(),
         began: Instant::now(),

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use nix::libc::{EAGAIN, EINTR, EINVAL};
 
-/// How long after it was cut off a command is asked for again, in nanoseconds (our choice).
+/// Time before a command that was cut off is retried, in nanoseconds (our choice).
 pub const PAUSE_NS: u32 = 50_000_000;
-/// For how long of a controller that lives (our choice).
+/// Time for which it is retried while the controller lives (our choice).
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a command ended that the drive need not have seen: the driver cancelled it (EINTR), had no place for it (EAGAIN)
+/// Whether the drive need not have seen a command: the driver cancelled it (EINTR), had no place for it (EAGAIN)
 /// or no connection (EINVAL), or gave it a status of the path's (NVM Express base specification, "Path Related
 /// Status"). Of the drive's own, none.
 pub fn is_cut_off(answer: i32) -> bool {
@@ -23,7 +23,7 @@ pub fn is_cut_off(answer: i32) -> bool {
     }
 }
 
-/// What becomes of a drive's controllers, in the kernel's words.
+/// The outlook for a drive's controllers, from the kernel's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// One of them works.

@@ -1,4 +1,4 @@
-//! Who writes to the steered device, seen by the probe.
+//! Writers to the steered device, seen by the probe.
 
 use std::{
     fs,
@@ -22,9 +22,9 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::failure::{Failure, Result};
 
-/// Where bpffs is mounted; what is kept there outlives the command.
+/// The mount point of bpffs; pins there outlive the command.
 const BPFFS: &str = "/sys/fs/bpf";
-/// How long the probe waits for news before it looks whether it is to end (our choice).
+/// Time that the probe waits for news before it checks whether it is to end (our choice).
 const POLL: Duration = Duration::from_millis(100);
 /// How long a take-over waits for what the server before had learned (our choice). A program that waits for this very
 /// device may hold what the probe must look at, so it is not waited for longer.
@@ -113,7 +113,7 @@ impl Watched {
         Arc::new(Seen(Arc::clone(&self.handover)))
     }
 
-    /// What became of the pages so far.
+    /// Counts of pages so far, by what became of them.
     pub fn counts(&self) -> HandoverCounts {
         self.handover.counts()
     }

@@ -1,4 +1,4 @@
-//! What a steered drive has done: a line and JSON while it works, a table and JSON at the end.
+//! Report of a steered drive: a line and JSON while it works, a table and JSON at the end.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::shadow::{Counted, Shadow};
 use crate::tenants;
 
-/// What the drive counted since `before`.
+/// The drive's counts since `before`.
 pub fn since(now: Option<Written>, before: Option<Written>) -> Option<Written> {
     let (now, before) = (now?, before?);
     Some(Written {
@@ -64,10 +64,10 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
     line
 }
 
-/// What is told of a moment, and of the end.
-pub struct Told<'a> {
+/// The report of a moment, and of the end.
+pub struct SteerReport<'a> {
     pub server: &'a Server,
-    /// How long it has steered.
+    /// Time since the server began.
     pub steered: Duration,
     pub scheme: &'a str,
     pub handles: &'a [u16],
@@ -82,12 +82,28 @@ pub struct Told<'a> {
     pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
 }
 
-impl Told<'_> {
+impl SteerReport<'_> {
     fn place(&self, stream: usize) -> &'static str {
-        match self.metadata.is_some_and(|own| usize::from(own) == stream) {
-            true => "metadata and journals",
-            false => "data",
+        if self.metadata.is_some_and(|own| usize::from(own) == stream) {
+            "metadata and journals"
+        } else {
+            "data"
         }
+    }
+
+    /// Adds to the limitations that the drive's log counts more than the steered namespace, where it does.
+    pub fn limit_drive(&mut self, is_counted_with_others: bool) {
+        if is_counted_with_others && self.drive.is_some() {
+            let words =
+                "the drive's log counts its whole endurance group: other namespaces are in its WAF";
+            self.limitations.push(words.to_owned());
+        }
+    }
+
+    /// The sentence on what steering is worth, by the models.
+    fn verdict(&self) -> Option<String> {
+        let (counted, _, _) = self.shadow.as_ref()?;
+        Some(verdict(&counted.steered, &counted.baseline))
     }
 
     /// The report as JSON.
@@ -130,6 +146,7 @@ impl Told<'_> {
                 "grain_bytes": self.drive.map(|written| written.grain_bytes),
                 "waf": waf(self.drive),
             },
+            "verdict": self.verdict(),
             "handles": handles,
             "written_bytes": counters.all_written_bytes(),
             "read_bytes": counters.read_bytes.get(),
@@ -183,7 +200,7 @@ impl Told<'_> {
         }
         if let Some((counted, missed, _)) = &self.shadow {
             text += &format!(
-                "a model of the drive, fed with the same writes: WAF {} in these streams, {} in one\n",
+                "a model of the drive, fed with the same writes: WAF {} in these streams, {} in one stream\n",
                 anabranch_report::ratio(counted.steered.waf()),
                 anabranch_report::ratio(counted.baseline.waf())
             );
@@ -204,7 +221,34 @@ impl Told<'_> {
                 bytes(unplaced)
             );
         }
+        if let Some(words) = self.verdict() {
+            text += &(words + "\n");
+        }
         text
+    }
+}
+
+/// A difference of less is none (our choice): to the three decimals that are shown.
+const LEAST_SHARE: f64 = 0.001;
+
+/// Judges what steering is worth: the model in the scheme's streams beside that in one stream, whose copies are apart, as those of a
+/// drive are that nobody steers.
+fn verdict(steered: &Modelled, one: &Modelled) -> String {
+    let (Some(with), Some(without)) = (steered.waf(), one.waf()) else {
+        return "nothing was written yet: there is no verdict".to_owned();
+    };
+    if steered.copied_pages == 0 && one.copied_pages == 0 {
+        return "no verdict yet: the models of the drive are not full, and have copied nothing"
+            .to_owned();
+    }
+    let saved = 1.0 - with / without;
+    let percent = 100.0 * saved.abs();
+    if saved.abs() < LEAST_SHARE {
+        "steering neither saves nor costs flash writes, by the models".to_owned()
+    } else if saved > 0.0 {
+        format!("steering saves {percent:.1} % of flash writes, by the models")
+    } else {
+        format!("steering costs {percent:.1} % more flash writes, by the models: stop")
     }
 }
 
@@ -218,4 +262,32 @@ fn modelled(counters: &Modelled) -> Value {
 
 fn small(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts of a model that copied so many pages for a thousand of the host's.
+    fn copied(copied_pages: u64) -> Modelled {
+        Modelled {
+            host_pages: 1000,
+            copied_pages,
+            ..Modelled::default()
+        }
+    }
+
+    #[test]
+    fn the_verdict_says_what_steering_saves_or_costs_once_a_model_has_copied() {
+        let words = |steered, one| verdict(&copied(steered), &copied(one));
+        assert!(
+            verdict(&Modelled::default(), &Modelled::default()).contains("nothing was written")
+        );
+        assert!(words(0, 0).starts_with("no verdict yet"));
+        assert!(words(0, 100).starts_with("steering saves 9.1 % of flash writes"));
+        assert!(words(109, 100).starts_with("steering costs 0.8 % more flash writes"));
+        assert!(words(109, 100).ends_with("stop"));
+        assert!(words(100, 100).starts_with("steering neither saves nor costs"));
+        assert!(words(101, 101).starts_with("steering neither"));
+    }
 }

@@ -16,23 +16,23 @@ use crate::{
     say,
 };
 
-/// How often they are kept (our choice): a killed server loses no more.
+/// Between two saves (our choice): a killed server loses no more.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// The file, and what we know of it.
-pub struct Kept {
+pub struct Lifetimes {
     path: Option<PathBuf>,
-    /// What we read from it, or wrote to it last.
+    /// Lifetimes last read from it or written to it.
     mine: KnownLifetimes,
-    /// What others wrote to it since we read it.
+    /// Lifetimes that others wrote to it since.
     others: KnownLifetimes,
     written: Instant,
 }
 
-impl Kept {
+impl Lifetimes {
     /// Reads what is there.
-    pub fn read(path: Option<&Path>) -> Result<Kept> {
-        Ok(Kept {
+    pub fn read(path: Option<&Path>) -> Result<Lifetimes> {
+        Ok(Lifetimes {
             path: path.map(Path::to_owned),
             mine: path.map_or_else(|| Ok(KnownLifetimes::default()), there)?,
             others: KnownLifetimes::default(),
@@ -40,7 +40,7 @@ impl Kept {
         })
     }
 
-    /// What is known.
+    /// The known lifetimes.
     pub fn known(&self) -> &KnownLifetimes {
         &self.mine
     }
@@ -86,7 +86,7 @@ impl Kept {
     }
 }
 
-/// What is in the file, if there is one.
+/// Reads the file, if there is one.
 fn there(path: &Path) -> Result<KnownLifetimes> {
     if !path.exists() {
         return Ok(KnownLifetimes::default());
@@ -114,7 +114,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lives.json");
         std::fs::write(&path, profile(&[(1, 10, 0), (2, 20, 3)]).text()).unwrap();
-        let mut kept = Kept::read(Some(&path)).unwrap();
+        let mut kept = Lifetimes::read(Some(&path)).unwrap();
         assert_eq!(*kept.known(), profile(&[(1, 10, 0), (2, 20, 3)]));
         // Another drive's server learned of 3 meanwhile; we did of 4 and 1, and 2 was not seen.
         std::fs::write(&path, profile(&[(1, 10, 0), (2, 20, 3), (3, 30, 0)]).text()).unwrap();
@@ -131,10 +131,10 @@ mod tests {
     fn what_is_no_profile_is_not_written_over() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lives.json");
-        let mut kept = Kept::read(Some(&path)).unwrap();
+        let mut kept = Lifetimes::read(Some(&path)).unwrap();
         std::fs::write(&path, "{}").unwrap();
         assert!(kept.join(Some(profile(&[(1, 1, 0)]))).is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
-        assert!(Kept::read(Some(&path)).is_err());
+        assert!(Lifetimes::read(Some(&path)).is_err());
     }
 }
