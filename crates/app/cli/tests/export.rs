@@ -101,9 +101,10 @@ fn rules_for_a_steered_drive_are_checked_with_the_relocation_that_was_asked_for(
         replayed["schemes"][0]["copied_bytes"],
         check["under_it"]["copied_bytes"]
     );
+    let source = rocksdb();
     let unknown = [
         "export",
-        text(&rocksdb()),
+        text(&source),
         "--to",
         "rules",
         "-o",

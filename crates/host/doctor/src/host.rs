@@ -81,7 +81,7 @@ pub fn is_encrypted(root: &Path, path: &Path) -> bool {
         }
         layer = layer
             .iter()
-            .flat_map(|one| names(&class.join(one).join("slaves")))
+            .flat_map(|one| names(&class.join(one).join("slaves")).collect::<Vec<_>>())
             .collect();
     }
     false
