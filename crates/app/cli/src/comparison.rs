@@ -11,7 +11,7 @@ use anabranch_report::{Look, line};
 use crate::failure::Failure;
 use crate::{
     arguments::PublishArguments,
-    failure::Result,
+    failure::{Result, all},
     output::{is_standard_output, print, write_json},
 };
 
@@ -27,28 +27,30 @@ pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result
 
 /// Writes results as the options ask: a table or JSON on standard output, JSON and a page in files.
 pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
-    match keep(results, arguments)? {
-        true => Ok(()),
-        false => print(&told(results, &arguments.tables.look())),
-    }
-}
-
-/// Writes results into the files that the options name, and as JSON to standard output if that is asked for. Answers
-/// whether it was.
-pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result<bool> {
-    let json = anabranch_compare::json(results)?;
-    if let Some(path) = &arguments.output {
-        write_json(path, &json)?;
-    }
-    if let Some(path) = &arguments.html {
-        crate::report::write_page(path, results)?;
-    }
-    if arguments.json {
-        print(&format!("{json:#}\n"))?;
-    }
     // A page on standard output stands there alone.
     let is_page = arguments.html.as_deref().is_some_and(is_standard_output);
-    Ok(arguments.json || is_page)
+    let printed = if arguments.json || is_page {
+        Ok(())
+    } else {
+        print(&told(results, &arguments.tables.look()))
+    };
+    all([printed, keep(results, arguments)])
+}
+
+/// Writes results into the files that the options name, and as JSON to standard output if that is asked for; each by
+/// itself, whatever becomes of the others.
+pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result {
+    let json = anabranch_compare::json(results)?;
+    let printed = if arguments.json {
+        print(&format!("{json:#}\n"))
+    } else {
+        Ok(())
+    };
+    let output = arguments.output.as_deref();
+    let written = output.map_or(Ok(()), |path| write_json(path, &json));
+    let page = arguments.html.as_deref();
+    let page = page.map_or(Ok(()), |path| crate::report::write_page(path, results));
+    all([printed, written, page])
 }
 
 /// The text of results: a table with their answers; several results are one table.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use anabranch_compare::{Fault, FaultKind};
 
+use crate::say;
+
 /// Exit status when the work itself failed.
 pub const FAILED: u8 = 1;
 /// Exit status of wrong use or wrong input.
@@ -19,6 +21,15 @@ pub struct Failure {
     /// The error to print; `None` if everything was printed already, as when the user's own program
     /// failed.
     pub error: Option<anyhow::Error>,
+}
+
+/// The failure of several results, which do not keep one another back: all are printed but the last, whose exit status
+/// is that of the command.
+pub fn all(results: impl IntoIterator<Item = Result>) -> Result {
+    let mut failures: Vec<Failure> = results.into_iter().filter_map(Result::err).collect();
+    let last = failures.pop();
+    failures.iter().for_each(Failure::complain);
+    last.map_or(Ok(()), Err)
 }
 
 /// The result of every verb.
@@ -39,6 +50,21 @@ impl Failure {
             status: FAILED,
             error: Some(error.into()),
         }
+    }
+
+    /// Prints the error with its causes.
+    pub fn complain(&self) {
+        let Some(error) = &self.error else {
+            return;
+        };
+        let mut words = error.to_string();
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            // Most of our errors name their cause themselves.
+            if !words.contains(&cause) {
+                words = format!("{words}: {cause}");
+            }
+        }
+        say::error(&words);
     }
 
     /// The failure of wrong use, with this message.

@@ -1,5 +1,6 @@
 //! `anabranch run` and `anabranch record`: writes captured as they happen.
 
+mod attaching;
 mod capture;
 mod end;
 mod interrupt;
@@ -11,5 +12,6 @@ mod spark;
 mod stages;
 mod view;
 
+pub use attaching::attach;
 pub use record::record;
 pub use run::run;

@@ -59,14 +59,14 @@ use arguments::{Arguments, Verb};
 use clap::CommandFactory as _;
 
 fn main() -> ExitCode {
+    #[cfg(any(feature = "live", feature = "steer"))]
+    anabranch_probe::inspect_if_asked();
     let mut arguments = Arguments::of_process();
     arguments.say.begin();
     match done(&mut arguments.verb) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Some(error) = failure.error {
-                complain(&error);
-            }
+            failure.complain();
             ExitCode::from(failure.status)
         }
     }
@@ -110,16 +110,4 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Completions(arguments) => packaging::completions(arguments, Arguments::command()),
         Verb::Man(arguments) => packaging::man(arguments, Arguments::command()),
     }
-}
-
-/// Prints an error with its causes.
-fn complain(error: &anyhow::Error) {
-    let mut words = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        // Most of our errors tell their cause themselves.
-        if !words.contains(&cause) {
-            words = format!("{words}: {cause}");
-        }
-    }
-    say::error(&words);
 }

@@ -27,7 +27,18 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 #[derive(Default)]
 struct Pages {
     metrics: String,
+    /// The text from a time on, unless another comes before.
+    later: Option<(Instant, String)>,
     report: Option<String>,
+}
+
+impl Pages {
+    fn now(&self) -> &String {
+        match &self.later {
+            Some((from, later)) if Instant::now() >= *from => later,
+            _ => &self.metrics,
+        }
+    }
 }
 
 /// The pages that are answered, and the thread that answers.
@@ -78,7 +89,17 @@ impl Metrics {
 
     /// Sets the text that is answered from now on.
     pub fn show(&self, text: String) {
-        self.pages().metrics = text;
+        let mut pages = self.pages();
+        pages.metrics = text;
+        pages.later = None;
+    }
+
+    /// As [`Metrics::show`]; should nothing be shown for so long, another text is answered.
+    #[cfg(feature = "live")]
+    pub fn show_for(&self, text: String, lasts: Duration, later: String) {
+        let mut pages = self.pages();
+        pages.metrics = text;
+        pages.later = Some((Instant::now() + lasts, later));
     }
 
     /// Sets the report that is answered from now on, as JSON.
@@ -160,7 +181,7 @@ fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     let found = {
         let pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
         match (page("/metrics"), page("/report")) {
-            (true, _) => Some((OPENMETRICS, pages.metrics.clone())),
+            (true, _) => Some((OPENMETRICS, pages.now().clone())),
             (_, true) => pages.report.clone().map(|report| (JSON, report)),
             _ => None,
         }
@@ -185,6 +206,18 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
+    }
+
+    #[test]
+    fn a_text_that_nobody_renews_gives_way_to_another() {
+        let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), None).unwrap();
+        let ends = |with: &str| ask(&metrics, "GET /metrics HTTP/1.1\r\n\r\n").ends_with(with);
+        metrics.show_for("up 1\n".into(), Duration::from_secs(600), "up 0\n".into());
+        assert!(ends("up 1\n"));
+        metrics.show_for("up 1\n".into(), Duration::ZERO, "up 0\n".into());
+        assert!(ends("up 0\n"));
+        metrics.show("up 2\n".into());
+        assert!(ends("up 2\n"));
     }
 
     #[test]

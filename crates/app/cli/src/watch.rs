@@ -14,6 +14,7 @@ mod truth;
 
 use std::{
     io::{self, IsTerminal as _},
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -23,6 +24,7 @@ use anabranch_probe::give_back_freed_memory;
 use anabranch_watch::{Budget, DeviceState, Excess, Keep, Limits, SCHEMA, Snapshot};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
     iterator::Signals,
 };
 
@@ -55,9 +57,13 @@ const PLANNED: u64 = 2;
 /// Watches devices until it is told to stop.
 pub fn watch(arguments: &WatchArguments) -> Result {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let is_ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register(signal, Arc::clone(&is_ended)).map_err(Failure::work)?;
+    }
     let plan = Plan::of(arguments)?;
     let limits = limits(arguments)?;
-    let attach = attach(arguments)?;
+    let attach = attach(arguments, is_ended)?;
     let keep = keep(arguments)?;
     let blocks = arguments.devices.iter().map(|path| Block::find(path));
     let blocks = blocks.collect::<Result<Vec<Block>>>()?;
@@ -93,7 +99,7 @@ pub fn watch(arguments: &WatchArguments) -> Result {
         }
         let traces = arguments.traces.as_deref();
         let traces = traces.map(|directory| Traces::new(directory, &block.name, keep));
-        let device = Watched::start(block, &watch.plan, rate, kept, traces, attach)?;
+        let device = Watched::start(block, &watch.plan, rate, kept, traces, &watch.attach)?;
         watch.devices.push(device);
     }
     fits(&limits, &watch.devices)?;
@@ -144,10 +150,11 @@ fn fits(limits: &Limits, devices: &[Watched]) -> Result {
     }
 }
 
-fn attach(arguments: &WatchArguments) -> Result<Attach> {
+fn attach(arguments: &WatchArguments, is_ended: Arc<AtomicBool>) -> Result<Attach> {
     let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
         .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
     Ok(Attach {
+        is_ended,
         hints: !arguments.no_hints,
         generations: !arguments.generations.no_generations,
         ring_bytes,
@@ -230,7 +237,7 @@ impl Watch {
 
     /// A moment's snapshot, and what follows from it. Answers whether anybody can still be told.
     fn look(&mut self, told: &mut Told) -> Result<bool> {
-        let (attach, plan) = (self.attach, &self.plan);
+        let (attach, plan) = (&self.attach, &self.plan);
         let mut is_resized = false;
         for device in &mut self.devices {
             is_resized |= device.tend(plan, attach)?;

@@ -40,6 +40,25 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
     })
 }
 
+/// Whether this very program runs there, begun by this process: an inspector of the probe, which is not the run's.
+fn is_own_child(pid: u32) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let own = program("self");
+    own.is_some() && program(&pid.to_string()) == own && parent(pid) == Some(std::process::id())
+}
+
+/// The process that began another (proc_pid_stat(5), field 4). The name, in parentheses, may hold anything.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    stat.rsplit(')')
+        .next()?
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+}
+
 /// Finds and signals the processes of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunProcesses {
@@ -75,7 +94,8 @@ impl RunProcesses {
     pub(crate) fn list(&self) -> Vec<Process> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let mut members: BTreeSet<u32> = ids.filter(|pid| self.is_in_namespace(*pid)).collect();
+        let in_namespace = ids.filter(|pid| self.is_in_namespace(*pid) && !is_own_child(*pid));
+        let mut members: BTreeSet<u32> = in_namespace.collect();
         members.extend(self.group.iter().flat_map(|group| group.members()));
         let others = members
             .into_iter()

@@ -1,16 +1,15 @@
-//! The executable memory of processes: read from `/proc/PID` or, of one that is gone, as the kernel side told of it.
+//! The executable memory of processes: as an inspector reads it or, of one that is gone, as the kernel side reports it.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bounded::BoundedMap;
-use crate::build_id::build_id;
 use crate::event::{CodeMapping, ImageKey, MAX_RANGES};
-use crate::return_address::{CALL_BYTES, follows_call};
-use crate::writer::{CallSite, Object};
+use crate::inspector::message::CodeFile;
+use crate::program_files::ProgramFiles;
+use crate::return_address::follows_call;
+use crate::writer::{ANONYMOUS, CallSite, Object};
 
 /// The most program images that are kept. Our choice; the kernel side keeps as many.
 const MAX_IMAGES: usize = 2048;
@@ -28,6 +27,8 @@ struct Mapping {
     end: u64,
     file_offset: u64,
     object: Arc<Object>,
+    /// The kernel's number of the file's device, and the file's inode.
+    file: (u32, u64),
 }
 
 /// The executable mappings of one process, in the order of their addresses.
@@ -50,17 +51,25 @@ impl AddressSpace {
 
     /// The object and offset of the code at `address`; `None` if no code is there.
     pub(crate) fn find(&self, address: u64) -> Option<CallSite> {
+        let mapping = self.mapping(address)?;
+        let is_file = mapping.object.is_file();
+        let offset = address - mapping.start;
+        Some(CallSite {
+            object: mapping.object.clone(),
+            file_offset: if is_file {
+                offset.wrapping_add(mapping.file_offset)
+            } else {
+                0
+            },
+        })
+    }
+
+    fn mapping(&self, address: u64) -> Option<&Mapping> {
         let after = self
             .mappings
             .partition_point(|mapping| mapping.start <= address);
-        let mapping = &self.mappings[after.checked_sub(1)?];
-        (address < mapping.end).then(|| CallSite {
-            object: mapping.object.clone(),
-            file_offset: match mapping.object.is_file() {
-                true => address - mapping.start + mapping.file_offset,
-                false => 0,
-            },
-        })
+        let mapping = self.mappings.get(after.checked_sub(1)?)?;
+        (address < mapping.end).then_some(mapping)
     }
 
     /// Whether the kernel side takes `address` for code: whether a range of [`AddressSpace::ranges`] holds it.
@@ -98,57 +107,6 @@ fn coalesce(ranges: Vec<(u64, u64)>, most: usize) -> Vec<(u64, u64)> {
     joined
 }
 
-/// One executable line of `/proc/PID/maps`.
-#[derive(Debug, PartialEq, Eq)]
-struct MapsLine<'a> {
-    start: u64,
-    end: u64,
-    file_offset: u64,
-    /// The kernel's number of the device: major << 20 | minor.
-    device: u32,
-    inode: u64,
-    path: &'a str,
-}
-
-impl MapsLine<'_> {
-    /// Parses a line; `None` unless it is well-formed and its mapping executable.
-    fn parse(line: &str) -> Option<MapsLine<'_>> {
-        let mut rest = line;
-        let mut field = || {
-            let (field, tail) = rest.split_once(' ').unwrap_or((rest, ""));
-            rest = tail;
-            field
-        };
-        let (start, end) = field().split_once('-')?;
-        let executable = field().as_bytes().get(2) == Some(&b'x');
-        let file_offset = u64::from_str_radix(field(), 16).ok()?;
-        let (major, minor) = field().split_once(':')?;
-        let number = |digits| u32::from_str_radix(digits, 16).ok();
-        let device = number(major)? << 20 | number(minor)?;
-        let inode = field().parse().ok()?;
-        executable.then_some(MapsLine {
-            start: u64::from_str_radix(start, 16).ok()?,
-            end: u64::from_str_radix(end, 16).ok()?,
-            file_offset,
-            device,
-            inode,
-            path: rest.trim_start(),
-        })
-    }
-
-    /// The path of the file with the code; a name in brackets for code that lies in no file.
-    /// Memory that only looks like a file (memfd, /dev/zero) is a compiler's too.
-    fn object_path(&self) -> &str {
-        let path = self.path.strip_suffix(" (deleted)").unwrap_or(self.path);
-        match path {
-            "[vdso]" => path,
-            _ if !path.starts_with('/') => crate::writer::ANONYMOUS,
-            _ if path.starts_with("/memfd:") || path == "/dev/zero" => crate::writer::ANONYMOUS,
-            _ => path,
-        }
-    }
-}
-
 /// The address spaces of the processes that write, each read once.
 #[derive(Debug)]
 pub(crate) struct AddressSpaces {
@@ -158,7 +116,9 @@ pub(crate) struct AddressSpaces {
     /// Number of objects.
     held: usize,
     anonymous: Arc<Object>,
-    verdicts: BoundedMap<(String, u64), bool>,
+    /// By device, inode number and offset: another file may have the same path, in another mount namespace.
+    verdicts: BoundedMap<(u32, u64, u64), bool>,
+    files: ProgramFiles,
 }
 
 impl AddressSpaces {
@@ -170,7 +130,13 @@ impl AddressSpaces {
             held: 0,
             anonymous: Arc::new(Object::anonymous()),
             verdicts: BoundedMap::new(MAX_VERDICTS),
+            files: ProgramFiles::new(),
         }
+    }
+
+    /// A sentence on files of programs that could not be read, if there were any.
+    pub(crate) fn limitation(&self) -> Option<String> {
+        self.files.limitation()
     }
 
     /// The address space of `image`, which is read now if it was not before; `None` if the process is gone.
@@ -181,20 +147,21 @@ impl AddressSpaces {
         self.load(image)
     }
 
-    /// As [`AddressSpaces::get`], but of a process that is gone what the kernel side told: `None` if that is nothing.
+    /// As [`AddressSpaces::get`], but of a process that is gone what the kernel side reported: `None` if that is nothing.
     pub(crate) fn get_or(
         &mut self,
         image: ImageKey,
-        told: &[CodeMapping],
+        reported: &[CodeMapping],
     ) -> Option<Arc<AddressSpace>> {
         if let Some(space) = self.get(image) {
             return Some(space);
         }
-        let mappings = told.iter().map(|code| Mapping {
+        let mappings = reported.iter().map(|code| Mapping {
             start: code.start,
             end: code.end,
             file_offset: code.file_offset,
-            object: self.object_told(code),
+            object: self.reported_object(image.tgid, code),
+            file: (code.dev, code.ino),
         });
         let mappings: Vec<Mapping> = mappings.collect();
         (!mappings.is_empty()).then(|| self.keep(image, mappings))
@@ -216,21 +183,24 @@ impl AddressSpaces {
     }
 
     fn load(&mut self, image: ImageKey) -> Option<Arc<AddressSpace>> {
-        let text = fs::read_to_string(format!("/proc/{}/maps", image.tgid)).ok()?;
-        let mut mappings = Vec::new();
-        for line in text.lines().filter_map(MapsLine::parse) {
-            let object = self.object(image.tgid, &line);
-            mappings.push(Mapping {
-                start: line.start,
-                end: line.end,
-                file_offset: line.file_offset,
-                object,
-            });
-        }
-        // Only now is it certain whose mappings these were: the process may have called execve.
-        if mappings.is_empty() || image_of(image.tgid)? != image.image {
+        let program = self.files.program(image.tgid)?;
+        if program.mappings.is_empty() || program.image? != image.image {
             return None;
         }
+        let mappings = program.mappings.into_iter().map(|code| Mapping {
+            start: code.start,
+            end: code.end,
+            file_offset: code.file_offset,
+            file: (code.device, code.inode),
+            object: self.object(CodeFile {
+                tgid: image.tgid,
+                range: Some((code.start, code.end)),
+                device: code.device,
+                inode: code.inode,
+                path: code.path,
+            }),
+        });
+        let mappings = mappings.collect();
         Some(self.keep(image, mappings))
     }
 
@@ -240,22 +210,21 @@ impl AddressSpaces {
         space
     }
 
-    fn object(&mut self, tgid: u32, line: &MapsLine<'_>) -> Arc<Object> {
-        let path = line.object_path();
-        if path == crate::writer::ANONYMOUS {
+    fn object(&mut self, code: CodeFile) -> Arc<Object> {
+        if code.path == ANONYMOUS {
             return self.anonymous.clone();
         }
-        let file = (line.device, line.inode);
+        let file = (code.device, code.inode);
         let mut known = self.objects.get(&file).into_iter().flatten();
-        if let Some(object) = known.find(|object| object.path == path) {
+        if let Some(object) = known.find(|object| object.path == code.path) {
             return object.clone();
         }
-        self.add(file, path, mapped_build_id(tgid, line))
+        self.add(code)
     }
 
-    /// The object of a mapping that the kernel side told of. Its path is the one below the root of its file system: where that
-    /// is mounted elsewhere, another object of that path names it, or only the path.
-    fn object_told(&mut self, code: &CodeMapping) -> Arc<Object> {
+    /// The object of a mapping that the kernel side reported. Its path is the one below the root of its file system:
+    /// where that is mounted elsewhere, another object of that path names it, or only the path.
+    fn reported_object(&mut self, tgid: u32, code: &CodeMapping) -> Arc<Object> {
         if code.path.is_empty() {
             return self.anonymous.clone();
         }
@@ -263,77 +232,71 @@ impl AddressSpaces {
         if let Some(object) = self.objects.get(&file).and_then(|known| known.first()) {
             return object.clone();
         }
-        let found = fs::metadata(&code.path).is_ok_and(|found| found.ino() == code.ino);
-        let build_id = found.then(|| build_id(&code.path)).flatten();
-        self.add(file, &code.path, build_id)
+        self.add(CodeFile {
+            tgid,
+            range: None,
+            device: code.dev,
+            inode: code.ino,
+            path: code.path.clone(),
+        })
     }
 
-    fn add(&mut self, file: (u32, u64), path: &str, build_id: Option<String>) -> Arc<Object> {
+    fn add(&mut self, code: CodeFile) -> Arc<Object> {
         if self.held >= MAX_OBJECTS {
             return self.anonymous.clone();
         }
+        let file = (code.device, code.inode);
+        let path = code.path.clone();
+        let is_file = path.starts_with('/');
+        let build_id = is_file.then(|| self.files.build_id(code)).flatten();
         let object = Arc::new(Object {
             build_id: build_id.unwrap_or_default(),
-            path: path.to_owned(),
+            path,
         });
         self.held += 1;
         self.objects.entry(file).or_default().push(object.clone());
         object
     }
 
-    /// Whether `site` lies just behind a call instruction. Where the code cannot be read, it counts as one.
-    pub(crate) fn is_return_address(&mut self, tgid: u32, site: &CallSite) -> bool {
+    /// Whether the code at `address` lies just behind a call instruction. Where it cannot be read, it counts as such.
+    pub(crate) fn is_return_address(
+        &mut self,
+        tgid: u32,
+        space: &AddressSpace,
+        address: u64,
+    ) -> bool {
+        let (Some(mapping), Some(site)) = (space.mapping(address), space.find(address)) else {
+            return true;
+        };
         if !site.object.is_file() {
             return true;
         }
-        let key = (site.object.path.clone(), site.file_offset);
+        let (device, inode) = mapping.file;
+        let key = (device, inode, site.file_offset);
         if let Some(&mut verdict) = self.verdicts.get_mut(&key) {
             return verdict;
         }
-        let verdict = code_before(tgid, site).is_none_or(|code| follows_call(&code));
+        let file = CodeFile {
+            tgid,
+            range: Some((mapping.start, mapping.end)),
+            device,
+            inode,
+            path: site.object.path.clone(),
+        };
+        let code = self.files.code(file, site.file_offset);
+        let verdict = code.is_none_or(|code| follows_call(&code));
         self.verdicts.insert(key, verdict);
         verdict
     }
 }
 
-/// The number of the process's image ([`ImageKey`]), computed from `/proc/PID/stat`.
-pub(crate) fn image_of(tgid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{tgid}/stat")).ok()?;
-    image_in(&stat)
-}
-
-/// `startcode ^ startstack`: fields 26 and 28 (proc_pid_stat(5)). The second field, the name in
-/// brackets, may itself hold brackets and spaces.
-fn image_in(stat: &str) -> Option<u64> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut from_26 = fields.split_ascii_whitespace().skip(23);
-    let start_code: u64 = from_26.next()?.parse().ok()?;
-    let start_stack: u64 = from_26.nth(1)?.parse().ok()?;
-    Some(start_code ^ start_stack)
-}
-
-/// The build-id of a mapped file; `None` if it has none or cannot be read.
-fn mapped_build_id(tgid: u32, line: &MapsLine<'_>) -> Option<String> {
-    // This way leads to the mapped file itself, be it deleted or in another mount namespace.
-    let mapped = format!("/proc/{tgid}/map_files/{:x}-{:x}", line.start, line.end);
-    build_id(mapped).or_else(|| build_id(line.object_path()))
-}
-
-/// The bytes of code that end at `site`; `None` if they cannot be read.
-fn code_before(tgid: u32, site: &CallSite) -> Option<[u8; CALL_BYTES]> {
-    let path = &site.object.path;
-    let file = File::open(format!("/proc/{tgid}/root{path}"))
-        .or_else(|_| File::open(path))
-        .ok()?;
-    let mut code = [0; CALL_BYTES];
-    let start = site.file_offset.checked_sub(CALL_BYTES as u64)?;
-    file.read_exact_at(&mut code, start).ok()?;
-    Some(code)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::image_of;
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
     use nix::sys::stat::{major, minor};
     use proptest::prelude::*;
 
@@ -343,54 +306,6 @@ mod tests {
             image: image_of(tgid).unwrap(),
             tgid,
         }
-    }
-
-    #[test]
-    fn a_line_is_parsed_and_its_path_may_hold_spaces() {
-        let line = "7f0000001000-7f0000002000 r-xp 00003000 08:01 42                         /opt/a b/lib.so (deleted)";
-        let parsed = MapsLine::parse(line).unwrap();
-        assert_eq!(
-            (parsed.start, parsed.end),
-            (0x7f00_0000_1000, 0x7f00_0000_2000)
-        );
-        assert_eq!(
-            (parsed.file_offset, parsed.device, parsed.inode),
-            (0x3000, 8 << 20 | 1, 42)
-        );
-        assert_eq!(parsed.object_path(), "/opt/a b/lib.so");
-    }
-
-    #[test]
-    fn data_is_no_code() {
-        assert_eq!(
-            MapsLine::parse("7f0000001000-7f0000002000 rw-p 00000000 00:00 0 "),
-            None
-        );
-    }
-
-    #[test]
-    fn code_of_compilers_lies_in_no_file() {
-        for path in [
-            "",
-            "[heap]",
-            "/memfd:jit (deleted)",
-            "/dev/zero (deleted)",
-            "[anon:code]",
-        ] {
-            let line = format!("1000-2000 rwxp 00000000 00:00 0 {path}");
-            assert_eq!(
-                MapsLine::parse(&line).unwrap().object_path(),
-                "[anon]",
-                "{path}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_image_is_found_behind_a_name_with_brackets() {
-        let fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
-        let stat = format!("7 (a) b) {}", fields.join(" "));
-        assert_eq!(image_in(&stat), Some(26 ^ 28));
     }
 
     #[test]
@@ -455,14 +370,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn no_text_makes_the_parsers_panic(text in "[0-9a-f]{0,17}-?[0-9a-f]{0,17} ?[rwxp-]{0,5}( ?[0-9a-f:/()]{0,20}){0,5}") {
-            if let Some(line) = MapsLine::parse(&text) {
-                line.object_path();
-            }
-            image_in(&text);
-        }
-
         #[test]
         fn ranges_joined_still_hold_every_address(mut edges in proptest::collection::btree_set(0_u64..10_000, 2..80), most in 1_usize..20) {
             if edges.len() % 2 == 1 { edges.pop_last(); }

@@ -71,6 +71,11 @@ impl Assembler {
         tenants.map_or_else(Vec::new, Tenants::limitations)
     }
 
+    /// A sentence on files of programs that could not be read, if there were any.
+    pub(crate) fn unread(&self) -> Option<String> {
+        self.writers.unread()
+    }
+
     /// The tenant that a write belongs to: its writer's or, where directories are tenants, its file's.
     fn tenant(&mut self, writer: u64, file: FileKey) -> u32 {
         match self.writers.tenants() {

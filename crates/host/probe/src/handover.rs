@@ -261,9 +261,12 @@ impl Handover {
         self.assembler().tenants().to_vec()
     }
 
-    /// Sentences on tenants that wrote nothing so far, and on groups that were not found.
+    /// Sentences on tenants that wrote nothing so far, on groups that were not found, and on files of programs that
+    /// could not be read.
     pub fn limitations(&self) -> Vec<String> {
-        self.assembler().tenant_limitations()
+        let assembler = self.assembler();
+        let tenants = assembler.tenant_limitations().into_iter();
+        tenants.chain(assembler.unread()).collect()
     }
 
     /// Bytes of memory that the kernel holds for all maps.

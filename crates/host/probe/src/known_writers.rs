@@ -198,7 +198,14 @@ impl KnownWriters {
         });
         let left_out = self.wanted.iter().flat_map(Wanted::limitations);
         let silent = self.tenants.iter().flat_map(Tenants::limitations);
-        gone.into_iter().chain(left_out).chain(silent).collect()
+        let unread = self.unread();
+        let all = gone.into_iter().chain(left_out).chain(silent);
+        all.chain(unread).collect()
+    }
+
+    /// A sentence on files of programs that could not be read, if there were any.
+    pub(crate) fn unread(&self) -> Option<String> {
+        self.spaces.limitation()
     }
 
     /// The call path in a form that survives a restart; empty when no address leads to code.
@@ -223,19 +230,22 @@ impl KnownWriters {
 
     /// The return addresses among a thread's position and words of its stack.
     fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
-        let mut sites: Vec<CallSite> = words.iter().filter_map(|&word| space.find(word)).collect();
+        let sites = words
+            .iter()
+            .filter_map(|&word| Some((word, space.find(word)?)));
         let mut first = true;
-        sites
-            .retain(|site| std::mem::take(&mut first) || self.spaces.is_return_address(tgid, site));
-        sites
+        let is_call = |(word, _): &(u64, CallSite)| {
+            std::mem::take(&mut first) || self.spaces.is_return_address(tgid, space, *word)
+        };
+        sites.filter(is_call).map(|(_, site)| site).collect()
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::address_space::image_of;
     use crate::context_table::FoldLimits;
+    use crate::image::image_of;
 
     /// A writer of no process, in no control group.
     pub(crate) fn stack(hash: u64, kind: WriterKind, comm: &str) -> StackEvent {

@@ -8,7 +8,7 @@
 //!
 //! let mut probe = Probe::attach(&Options::new("/dev/loop0"))?;
 //! probe.poll(Duration::from_millis(100), &mut |io| assert!(io.length_bytes > 0))?;
-//! let captured = probe.finish();
+//! let captured = probe.finish(&mut || true);
 //! # Ok::<(), anabranch_probe::ProbeError>(())
 //! ```
 //!
@@ -26,10 +26,13 @@ mod event;
 mod file_table;
 mod handover;
 mod heap;
+mod image;
+mod inspector;
 mod kernel_side;
 mod known_writers;
 mod page_writer;
 mod probe;
+mod program_files;
 mod reply;
 mod return_address;
 mod sampling;
@@ -47,10 +50,11 @@ pub use context_table::FoldLimits;
 pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions};
 pub use heap::give_back_freed_memory;
+pub use inspector::inspect_if_asked;
 pub use page_writer::PageWriter;
 pub use probe::{Captured, Options, Probe};
 pub use sampling::Untold;
 pub use support::{Support, check};
-pub use symbols::symbolise;
+pub use symbols::{symbolise, unnamed};
 pub use tenants::{TenantGroup, control_groups};
 pub use whose::{LeftOut, Whose};

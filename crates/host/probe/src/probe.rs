@@ -16,7 +16,7 @@ use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::sampling::Untold;
 use crate::support;
-use crate::symbols::symbolise;
+use crate::symbols::{symbolise, unnamed};
 use crate::tenants::{TenantGroup, Tenants};
 use crate::whose::{LeftOut, Whose};
 
@@ -198,9 +198,10 @@ impl Probe {
         self.kernel_side.map_bytes()
     }
 
-    /// Sentences on what cannot be seen, as far as this is known from the beginning.
-    pub fn limitations(&self) -> &[String] {
-        &self.limitations
+    /// Sentences on what cannot be seen, as far as this is known by now.
+    pub fn limitations(&self) -> Vec<String> {
+        let known = self.limitations.iter().cloned();
+        known.chain(self.assembler.unread()).collect()
     }
 
     /// Counts of requests left out so far because they are of none of [`Options::only`].
@@ -220,15 +221,16 @@ impl Probe {
         self.assembler.files_from(first)
     }
 
-    /// Ends the capture: detaches the programs, and adds symbols to the contexts. Call [`Probe::drain`] before.
-    pub fn finish(self) -> Captured {
+    /// Ends the capture: detaches the programs, and adds symbols to the contexts as long as `is_wanted`, for a minute at
+    /// most. Call [`Probe::drain`] before.
+    pub fn finish(self, is_wanted: &mut dyn FnMut() -> bool) -> Captured {
         let skipped = self.kernel_side.skipped();
         let lost_events = self.kernel_side.found_full() + skipped.events();
         drop(self.kernel_side);
         let tenants = self.assembler.tenants().to_vec();
         let (mut contexts, files, more) = self.assembler.finish();
-        symbolise(&mut contexts);
         let mut limitations = self.limitations;
+        limitations.extend(unnamed(symbolise(&mut contexts, is_wanted)));
         limitations.extend(skipped.limitations());
         limitations.extend(more);
         info!(

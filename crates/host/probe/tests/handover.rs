@@ -71,6 +71,12 @@ fn every_page_has_its_writer(file_system: &str) {
     );
 }
 
+/// Not a test by itself: a probe runs this very program again as its inspector, by this name.
+#[test]
+fn anabranch_program_inspector() {
+    anabranch_probe::inspect_if_asked();
+}
+
 #[test]
 fn a_page_has_the_generation_that_its_file_is_of() {
     let drive = Drive::with("ext4", MEBIBYTES);

@@ -8,10 +8,11 @@ use std::{
 
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
-use anabranch_probe::{Captured, LeftOut, Options, Probe, ProbeError, Whose};
-use anabranch_trace::{Capture, Io, Sample, Sampled, Tables, Writer};
+use anabranch_probe::{Captured, LeftOut, Options, Probe, Whose};
+use anabranch_trace::{Capture, Io, Sample, Sampled, Tables, TraceError, Writer};
 use serde_json::Value;
 
+use super::{attaching::attach, interrupt::Interrupt};
 use crate::{
     arguments::CaptureArguments,
     failure::{Failure, Result},
@@ -25,6 +26,8 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Capturing {
     probe: Probe,
     writer: Option<Writer>,
+    /// The reason why the trace is not written any more.
+    refused: Option<TraceError>,
     /// The sample of the pages that is kept, if it is not all of them.
     sampled: Option<Sampled>,
     /// Whether what is left out, or who is a tenant, is found by every write: of some processes alone, or with tenants
@@ -44,6 +47,7 @@ impl Capturing {
         arguments: &CaptureArguments,
         only: Vec<Whose>,
         trace: Option<&PathBuf>,
+        interrupt: &mut Interrupt,
     ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
             .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
@@ -58,16 +62,14 @@ impl Capturing {
             ..Options::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;
-        let probe = Probe::attach(&options).map_err(|error| match error {
-            ProbeError::NotABlockDevice { .. } => Failure::usage(error),
-            _ => Failure::work(error),
-        })?;
+        let probe = attach(options, || interrupt.came().is_some())?;
         let started_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());
         Ok(Capturing {
             probe,
             writer,
+            refused: None,
             sampled: None,
             needs_all,
             batch: Vec::new(),
@@ -112,8 +114,12 @@ impl Capturing {
             let kept = self.batch.iter().filter_map(|io| sample.apply(io));
             self.batch = kept.collect();
         }
-        if let Some(writer) = &mut self.writer {
-            self.batch.iter().try_for_each(|io| writer.push(io))?;
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = self.batch.iter().try_for_each(|io| writer.push(io))
+        {
+            // What the requests are worth to others is not lost with the trace.
+            self.writer = None;
+            self.refused = Some(error);
         }
         if !self.batch.is_empty() {
             let names = self.new_names();
@@ -133,6 +139,11 @@ impl Capturing {
         names
     }
 
+    /// Whether the trace could not be written on.
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
     /// Number of events lost so far.
     pub fn lost_events(&self) -> u64 {
         self.probe.lost_events()
@@ -144,21 +155,26 @@ impl Capturing {
     }
 
     /// Detaches the probe. Answers with the tables, and with the trace to be kept, which holds a description of its
-    /// drive.
+    /// drive. An interruption meanwhile ends the search for names of calls.
     pub fn finish(
         self,
         device_bytes: u64,
         file_system: &str,
         command: &[OsString],
         drive: Option<Value>,
+        interrupt: &mut Interrupt,
     ) -> Recorded {
+        let mut is_wanted = true;
         let Captured {
             contexts,
             files,
             tenants,
             lost_events,
             limitations,
-        } = self.probe.finish();
+        } = self.probe.finish(&mut || {
+            is_wanted &= interrupt.came().is_none();
+            is_wanted
+        });
         let capture = Capture {
             device_bytes,
             file_system: file_system.to_owned(),
@@ -183,6 +199,7 @@ impl Capturing {
         Recorded {
             tables,
             writer: self.writer,
+            refused: self.refused,
         }
     }
 }
@@ -192,12 +209,16 @@ pub struct Recorded {
     /// The tables of contexts and files, and the capture.
     pub tables: Tables,
     writer: Option<Writer>,
+    refused: Option<TraceError>,
 }
 
 impl Recorded {
     /// Completes the trace at `path`. An older trace there is renamed first, as `perf record` does. Answers with the
     /// new name of that.
     pub fn keep(self, path: &Path) -> Result<Option<PathBuf>> {
+        if let Some(error) = self.refused {
+            return Err(error.into());
+        }
         let Some(writer) = self.writer else {
             return Ok(None);
         };
@@ -205,7 +226,11 @@ impl Recorded {
             let words = format!("{}: the older trace cannot be set aside", path.display());
             Failure::work(anyhow::Error::new(error).context(words))
         })?;
-        writer.finish(&self.tables)?;
+        if let Err(error) = writer.finish(&self.tables) {
+            // It is still the trace of that name.
+            let _ = older.map(|older| std::fs::rename(older, path));
+            return Err(error.into());
+        }
         Ok(older)
     }
 }

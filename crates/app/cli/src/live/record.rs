@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::Path,
+    path::PathBuf,
     process::{Child, Command},
 };
 
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
-    failure::{Failure, Result},
+    failure::{Failure, Result, all},
     output::is_standard_output,
     output::print,
     say, tenants,
@@ -42,6 +42,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
         &arguments.capture,
         only,
         Some(&arguments.output),
+        &mut interrupt,
     )?;
     if let Some(rate) = arguments.sample.filter(|rate| *rate > Rate::WHOLE) {
         capturing.sample(Sampled {
@@ -57,6 +58,9 @@ pub fn record(arguments: &RecordArguments) -> Result {
     let status = loop {
         capturing.poll(|_, ios| meter.count(ios))?;
         meter.draw(capturing.lost_events());
+        if capturing.is_refused() {
+            break None;
+        }
         let is_full = meter.is_full() && !std::mem::replace(&mut was_full, meter.is_full());
         let came = interrupt
             .came()
@@ -81,17 +85,21 @@ pub fn record(arguments: &RecordArguments) -> Result {
             line(&arguments.device.to_string_lossy())
         ));
     }
-    let recorded = capturing.finish(block.bytes, "", &arguments.command, None);
+    let recorded = capturing.finish(block.bytes, "", &arguments.command, None, &mut interrupt);
     let capture = recorded.tables.capture.clone();
-    let older = recorded.keep(&arguments.output)?;
-    tell(arguments, &meter, &capture, left_out, older.as_deref())?;
-    match status.map(anabranch_disk::status_code) {
+    let (kept, failed) = match recorded.keep(&arguments.output) {
+        Ok(older) => (Some(older), Ok(())),
+        Err(failure) => (None, Err(failure)),
+    };
+    let printed = report(arguments, &meter, &capture, left_out, kept);
+    let ended = match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
         Some(status) => Err(Failure {
             status,
             error: None,
         }),
-    }
+    };
+    all([printed, failed, ended])
 }
 
 /// The processes whose writes are recorded; everybody's if empty.
@@ -112,13 +120,14 @@ fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
     }
 }
 
-/// Prints a report on the recording, unless the trace itself is on standard output.
-fn tell(
+/// Prints a report on the recording, unless the trace itself is on standard output. `kept` is `None` if the trace could
+/// not be written, else it holds the name that the older trace has now.
+fn report(
     arguments: &RecordArguments,
     meter: &Meter,
     capture: &Capture,
     left_out: Option<LeftOut>,
-    older: Option<&Path>,
+    kept: Option<Option<PathBuf>>,
 ) -> Result {
     let trace = line(&arguments.output.to_string_lossy());
     if is_standard_output(&arguments.output) {
@@ -129,8 +138,8 @@ fn tell(
             "{:#}\n",
             json!({
                 "schema": 1,
-                "trace": arguments.output,
-                "older_trace": older,
+                "trace": kept.as_ref().map(|_| &arguments.output),
+                "older_trace": kept.flatten(),
                 "requests": meter.requests(),
                 "written_bytes": meter.written_bytes(),
                 "left_out": left_out.map(|left_out| json!({
@@ -143,9 +152,11 @@ fn tell(
             })
         ));
     }
-    let older = older.map_or_else(String::new, |older| {
-        format!(" (the older one is now {})", older.display())
-    });
+    let older = match kept {
+        None => " (NOT written)".to_owned(),
+        Some(None) => String::new(),
+        Some(Some(older)) => format!(" (the older one is now {})", older.display()),
+    };
     print(&format!(
         "{trace}{older}: {} requests, {} events lost\n",
         meter.requests(),

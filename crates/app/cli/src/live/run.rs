@@ -28,7 +28,7 @@ use crate::{
     answer::AnswerArguments,
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
-    failure::{Failure, INTERRUPTED, Result},
+    failure::{Failure, INTERRUPTED, Result, all},
     rate::NO_AUTO,
     say, tenants,
     workloads::workloads,
@@ -56,7 +56,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
     let end = live.follow_all(&stages, &voice, &mut Patience::of(arguments))?;
-    let unmounted = live.unmount()?;
+    let unmounted = live.unmount();
     live.view.clear();
     voice.finish();
     let bytes = plan.model.config.logical_bytes();
@@ -65,6 +65,7 @@ pub fn run(arguments: &RunArguments) -> Result {
         plan.file_system.name(),
         &stages.invocation,
         Some(plan.drive.clone()),
+        &mut live.interrupt,
     );
     live.running.name(recorded.tables.contexts.clone());
     let result = live.running.finish(
@@ -84,16 +85,17 @@ pub fn run(arguments: &RunArguments) -> Result {
              ANABRANCH_DIR name it, --chdir starts it there",
         );
     }
-    if !is_void || arguments.trace.is_some() {
-        plan.keep(recorded)?;
-    }
-    let results = [result?];
-    match is_void {
-        true => drop(keep(&results, &arguments.comparison.publish)?),
-        false => publish(&results, &arguments.comparison.publish)?,
-    }
-    unmounted.map_err(Failure::work)?;
-    end.conclude(is_void, bytes)
+    // IMPORTANT: each by itself, and the figures first. The disk may be full by now, and the program ran for hours.
+    let published = result.map_err(Failure::from).and_then(|result| {
+        let publish = if is_void { keep } else { publish };
+        publish(&[result], &arguments.comparison.publish)
+    });
+    let kept = if is_void && arguments.trace.is_none() {
+        Ok(())
+    } else {
+        plan.keep(recorded)
+    };
+    all([published, kept, unmounted, end.conclude(is_void, bytes)])
 }
 
 /// The drive that every scheme gets, whole or sampled, and the samples.
@@ -208,8 +210,13 @@ impl Live {
             &[],
         )?;
         let device = drive.device().path();
-        let capturing =
-            Capturing::start(device, &arguments.capture, Vec::new(), plan.trace.as_ref())?;
+        let capturing = Capturing::start(
+            device,
+            &arguments.capture,
+            Vec::new(),
+            plan.trace.as_ref(),
+            &mut interrupt,
+        )?;
         format(&mut drive, &mut interrupt)?;
         let view = View::new(plan.specs.len());
         Ok(Live {
@@ -297,23 +304,28 @@ impl Live {
         Ok((end, workload))
     }
 
-    /// Unmounts the drive and feeds the last requests, since XFS discards only when it is unmounted. The inner result
-    /// is that of unmounting; its error does not keep the table back.
-    fn unmount(&mut self) -> Result<Result<(), DiskError>> {
-        if self.drive.uncover().map_err(Failure::work)? {
+    /// Unmounts the drive and feeds the last requests, since XFS discards only when it is unmounted.
+    fn unmount(&mut self) -> Result {
+        let uncovered = self.drive.uncover();
+        if let Ok(true) = uncovered {
             let place = self.drive.mount_point().display();
             let line = format!(
                 "the program mounted something over {place}: what was written there did not reach the drive"
             );
             note_above(&self.view.terminal(), &line);
         }
-        self.drive.sync().map_err(Failure::work)?;
+        let synced = self.drive.sync();
         let unmounted = self.drive.unmount();
-        self.capturing.drain(|names, ios| {
+        let drained = self.capturing.drain(|names, ios| {
             self.running.learn(names);
             self.running.feed(ios);
-        })?;
-        Ok(unmounted)
+        });
+        all([
+            uncovered.map(drop).map_err(Failure::work),
+            synced.map_err(Failure::work),
+            unmounted.map_err(Failure::work),
+            drained,
+        ])
     }
 }
 

@@ -2,11 +2,17 @@
 
 use std::{
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
 use anabranch_placement::Names;
-use anabranch_probe::{FoldLimits, Options, Probe, Untold, give_back_freed_memory, symbolise};
+use anabranch_probe::{
+    FoldLimits, Options, Probe, Untold, give_back_freed_memory, symbolise, unnamed,
+};
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
 use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
@@ -21,7 +27,7 @@ use super::{
 use crate::{
     failure::{Failure, Result},
     kernel::said_by_kernel,
-    say,
+    live, say,
 };
 
 /// Contexts a snapshot lists of a device (our choice: what a person looks through).
@@ -30,8 +36,10 @@ const CONTEXTS: usize = 32;
 const MOST_FILES: usize = 1 << 16;
 
 /// How devices are attached to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Attach {
+    /// Whether the watching is to end, before a probe is attached as well.
+    pub is_ended: Arc<AtomicBool>,
     pub hints: bool,
     pub generations: bool,
     pub ring_bytes: u32,
@@ -45,7 +53,9 @@ pub struct Watched {
     numbering: Numbering,
     /// Files of the present probe that schemes were told of.
     files: usize,
-    naming: Option<JoinHandle<Vec<Context>>>,
+    naming: Option<JoinHandle<(Vec<Context>, u64)>>,
+    /// Calls whose files could not be read for their names.
+    unnamed: u64,
     /// Contexts whose addresses were given to be named.
     named: usize,
     source: Source,
@@ -75,7 +85,7 @@ impl Watched {
         rate: Rate,
         state: Option<DeviceState>,
         traces: Option<Traces>,
-        attach: Attach,
+        attach: &Attach,
     ) -> Result<Watched> {
         let mut numbering = Numbering::default();
         let (mut kept, mut source) = (Kept::default(), Source::default());
@@ -96,6 +106,7 @@ impl Watched {
             probe: None,
             files: 0,
             naming: None,
+            unnamed: 0,
             named: numbering.table().len(),
             numbering,
             lost_before: source.lost_events,
@@ -114,7 +125,7 @@ impl Watched {
         Ok(watched)
     }
 
-    fn attach(&mut self, attach: Attach) -> Result {
+    fn attach(&mut self, attach: &Attach) -> Result {
         let defaults = Options::new(&self.block.path);
         let options = Options {
             hints: attach.hints,
@@ -126,7 +137,8 @@ impl Watched {
             },
             ..defaults
         };
-        self.probe = Some(Probe::attach(&options).map_err(Failure::work)?);
+        let is_ended = || attach.is_ended.load(Ordering::Relaxed);
+        self.probe = Some(live::attach(options, is_ended)?);
         self.untold = Untold::default();
         self.tell_only_sampled();
         self.kernel_mark = self.block.written_bytes();
@@ -213,7 +225,7 @@ impl Watched {
 
     /// Looks whether the device is there: one that went is let go of, one that came back is attached to again. Answers
     /// whether it has another size now.
-    pub fn tend(&mut self, plan: &Plan, attach: Attach) -> Result<bool> {
+    pub fn tend(&mut self, plan: &Plan, attach: &Attach) -> Result<bool> {
         match &self.probe {
             Some(_) if !self.block.is_there() => self.let_go().map(|()| false),
             Some(_) => Ok(false),
@@ -306,7 +318,7 @@ impl Watched {
                 kernel: said_by_kernel("osrelease"),
                 host: said_by_kernel("hostname"),
                 lost_events: self.lost_events() - self.lost_at_rotation,
-                limitations: self.limitations().to_vec(),
+                limitations: self.limitations(),
                 ..Capture::default()
             },
         });
@@ -360,15 +372,19 @@ impl Watched {
         self.lost_before + self.probe.as_ref().map_or(0, Probe::lost_events)
     }
 
-    fn limitations(&self) -> &[String] {
-        self.probe.as_ref().map_or(&[][..], Probe::limitations)
+    fn limitations(&self) -> Vec<String> {
+        let probe = self.probe.as_ref().map(Probe::limitations);
+        let known = probe.into_iter().flatten();
+        known.chain(unnamed(self.unnamed)).collect()
     }
 
     /// Names of calls, of contexts that are new: on a thread of its own, for programs are large.
     fn name_contexts(&mut self) {
         if let Some(done) = self.naming.take_if(|naming| naming.is_finished()) {
             // One that panicked leaves addresses without names.
-            self.numbering.name(done.join().unwrap_or_default());
+            let (named, unnamed) = done.join().unwrap_or_default();
+            self.numbering.name(named);
+            self.unnamed += unnamed;
         }
         let table = self.numbering.table();
         if self.naming.is_none() && table.len() > self.named {
@@ -376,8 +392,8 @@ impl Watched {
             self.named = table.len();
             let naming = thread::Builder::new().name("symbols".to_owned());
             let spawned = naming.spawn(move || {
-                symbolise(&mut new);
-                new
+                let unnamed = symbolise(&mut new, &mut || true);
+                (new, unnamed)
             });
             self.naming = spawned.ok();
         }
@@ -427,7 +443,7 @@ impl Watched {
             unlisted_bytes: details.unlisted_bytes + unlisted_bytes.sum::<u64>(),
             contexts,
             drive: self.truth.as_ref().and_then(Truth::look),
-            limitations: self.limitations().to_vec(),
+            limitations: self.limitations(),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Where snapshots go: the screen, standard output, a file.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anabranch_trace::WholeFile;
 use anabranch_watch::{ContextLabels, Snapshot, line, metrics, screen};
@@ -14,12 +17,19 @@ use crate::{
     say,
 };
 
+/// Looks that are left out in a row before devices count as not watched, and the least time (our choice: a busy machine
+/// may be late with one).
+const LATE: u32 = 3;
+const LEAST_LATE: Duration = Duration::from_secs(5);
+
 /// Where they go.
 pub struct Told {
     screen: Option<ProgressBar>,
     prints: bool,
     output: Option<PathBuf>,
     metrics: Option<Metrics>,
+    /// How long its figures are those of a device that is watched.
+    lasts: Duration,
     /// Traces or the state are kept, which need no reader.
     keeps: bool,
     /// What the file was last not written for: said once.
@@ -52,6 +62,7 @@ impl Told {
             prints: arguments.json || output.as_ref().is_some_and(is_standard),
             output: output.filter(|path| !is_standard(path)),
             metrics,
+            lasts: (arguments.every * LATE).max(LEAST_LATE),
             keeps: arguments.traces.is_some() || arguments.state.is_some(),
             refused: None,
         })
@@ -91,7 +102,13 @@ impl Told {
     fn publish(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         if let Some(shown) = &self.metrics {
             let labels = devices.iter().map(|device| device.labels.clone());
-            shown.show(metrics(snapshot, &labels.collect::<Vec<ContextLabels>>()));
+            let labels: Vec<ContextLabels> = labels.collect();
+            let mut late = snapshot.clone();
+            late.devices
+                .iter_mut()
+                .for_each(|one| one.is_watched = false);
+            let (now, late) = (metrics(snapshot, &labels), metrics(&late, &labels));
+            shown.show_for(now, self.lasts, late);
         }
         if self.output.is_none() && !self.prints {
             return Ok(true);

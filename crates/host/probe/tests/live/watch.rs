@@ -54,7 +54,7 @@ impl Watched {
         Watched {
             ios,
             untold: probe.untold(),
-            captured: probe.finish(),
+            captured: probe.finish(&mut || true),
         }
     }
 

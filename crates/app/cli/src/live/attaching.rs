@@ -1,0 +1,44 @@
+//! Attaching of a probe, which an interruption ends at once.
+
+use std::{
+    sync::mpsc::{RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
+
+use anabranch_probe::{Options, Probe, ProbeError};
+
+use crate::failure::{Failure, INTERRUPTED, Result};
+
+/// The time between two looks for an interruption (our choice).
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Attaches a probe, which takes seconds where the kernel is slow to verify its programs; gives up once `is_ended`.
+pub fn attach(options: Options, mut is_ended: impl FnMut() -> bool) -> Result<Probe> {
+    let (sender, attached) = channel();
+    let attaching = thread::Builder::new().name("attaching".to_owned());
+    // After an interruption this thread ends with the process.
+    let spawned = attaching.spawn(move || sender.send(Probe::attach(&options)));
+    spawned.map_err(Failure::work)?;
+    loop {
+        match attached.recv_timeout(PAUSE) {
+            Ok(probe) => {
+                return probe.map_err(|error| match error {
+                    ProbeError::NotABlockDevice { .. } => Failure::usage(error),
+                    _ => Failure::work(error),
+                });
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let words = "the thread that attaches the probe has ended";
+                return Err(Failure::work(anyhow::anyhow!(words)));
+            }
+            Err(RecvTimeoutError::Timeout) if is_ended() => {
+                return Err(Failure {
+                    status: INTERRUPTED,
+                    error: Some(anyhow::anyhow!("interrupted before anything was recorded")),
+                });
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}

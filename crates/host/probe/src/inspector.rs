@@ -1,0 +1,372 @@
+//! The process that reads files which other users chose: maps of programs, build-ids, code, symbols.
+//!
+//! A file may never answer (FUSE, a pipe), be cut short while it is mapped (SIGBUS), or claim to be larger than memory.
+//! So this process asks another, which has few privileges, little memory and little time; one that does not answer is
+//! killed, and the next question starts the next one.
+
+mod code_file;
+mod confinement;
+mod maps;
+pub(crate) mod message;
+mod process;
+mod symbol_files;
+
+use std::env;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use message::{Answer, Limits, MARK, Question, WORD, receive, send};
+
+pub use process::inspect_if_asked;
+
+/// The longest that a new inspector may take until it is ready. Our choice.
+const START: Duration = Duration::from_secs(5);
+/// The time until the next attempt after one could not be started. Our choice.
+const PAUSE: Duration = Duration::from_secs(60);
+/// The most killed inspectors that still hang in the kernel; no more are started until one is gone. Our choice.
+const MAX_HANGING: usize = 8;
+/// The time between two looks whether the waiting is to be given up. Our choice.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// A process to ask.
+#[derive(Debug)]
+pub(crate) struct Inspector {
+    limits: Limits,
+    running: Option<Running>,
+    /// Killed and not yet gone.
+    hanging: Vec<Child>,
+    /// The last time that none could be started.
+    failed: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    stream: UnixStream,
+}
+
+impl Inspector {
+    /// An inspector that works within limits. It is started when something is asked.
+    pub(crate) fn new(limits: Limits) -> Inspector {
+        Inspector {
+            limits,
+            running: None,
+            hanging: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Asks a question; waits for the answer at most as long as the limits say, and no longer than `is_wanted`. `None`
+    /// if there is no answer: the inspector has been killed then.
+    pub(crate) fn ask(
+        &mut self,
+        question: &Question,
+        is_wanted: &mut dyn FnMut() -> bool,
+    ) -> Option<Answer> {
+        let patience = Duration::from_secs(self.limits.seconds.into());
+        let answer = self
+            .running()
+            .and_then(|running| running.exchange(question, patience, is_wanted));
+        if answer.is_err() {
+            self.end();
+        }
+        answer.ok()
+    }
+
+    fn running(&mut self) -> io::Result<&mut Running> {
+        if self.running.is_none() {
+            if self.failed.is_some_and(|at| at.elapsed() < PAUSE) {
+                return Err(ErrorKind::NotConnected.into());
+            }
+            let started = self.start();
+            self.failed = started.is_err().then(Instant::now);
+            self.running = Some(started?);
+        }
+        self.running
+            .as_mut()
+            .ok_or_else(|| ErrorKind::NotConnected.into())
+    }
+
+    fn start(&mut self) -> io::Result<Running> {
+        self.reap();
+        if self.hanging.len() >= MAX_HANGING || env::var_os(MARK).is_some() {
+            return Err(ErrorKind::ResourceBusy.into());
+        }
+        let (stream, theirs) = UnixStream::pair()?;
+        // This program, even if its file has been replaced meanwhile.
+        let child = Command::new("/proc/self/exe")
+            .arg0("anabranch-inspector")
+            .arg(WORD)
+            .env_clear()
+            .env(MARK, "1")
+            .current_dir("/")
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C is for the others.
+            .process_group(0)
+            .spawn()?;
+        let mut running = Running { child, stream };
+        match running.exchange(&Question::Begin(self.limits), START, &mut || true) {
+            Ok(Answer::Ready) => Ok(running),
+            _ => {
+                self.running = Some(running);
+                self.end();
+                Err(ErrorKind::NotConnected.into())
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            // It may have ended by itself.
+            let _ = running.child.kill();
+            self.hanging.push(running.child);
+        }
+    }
+
+    /// Takes leave of those that are gone. IMPORTANT: without waiting, since a file may keep one in the kernel for good.
+    fn reap(&mut self) {
+        self.hanging
+            .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        self.end();
+        for _ in 0..20 {
+            self.reap();
+            if self.hanging.is_empty() {
+                return;
+            }
+            sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Running {
+    fn exchange(
+        &mut self,
+        question: &Question,
+        patience: Duration,
+        is_wanted: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Answer> {
+        self.stream.set_write_timeout(Some(patience))?;
+        send(&mut self.stream, question)?;
+        receive(&mut Patient {
+            stream: &mut self.stream,
+            until: Instant::now() + patience,
+            is_wanted,
+        })
+    }
+}
+
+/// Reads until a time, or until nobody wants the answer any more.
+struct Patient<'a> {
+    stream: &'a mut UnixStream,
+    until: Instant,
+    is_wanted: &'a mut dyn FnMut() -> bool,
+}
+
+impl Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = self.until.saturating_duration_since(Instant::now());
+            if left.is_zero() || !(self.is_wanted)() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(left.min(SLICE)))?;
+            match self.stream.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::message::{Call, CodeFile};
+    use super::*;
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::{Pid, mkfifo};
+    use std::fs::{self, File};
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::path::Path;
+    use tempfile::TempDir;
+
+    /// Not a test by itself: an inspector is this very program, run again by this name.
+    #[test]
+    fn anabranch_program_inspector() {
+        inspect_if_asked();
+    }
+
+    const LIMITS: Limits = Limits {
+        seconds: 1,
+        heap_bytes: 64 << 20,
+        address_bytes: 2 << 30,
+    };
+
+    fn ask(inspector: &mut Inspector, question: &Question) -> Option<Answer> {
+        inspector.ask(question, &mut || true)
+    }
+
+    fn symbol_in(path: &Path) -> Question {
+        Question::Symbol(Call {
+            path: path.to_str().unwrap().to_owned(),
+            build_id: String::new(),
+            file_offset: 1,
+            debug: true,
+        })
+    }
+
+    fn status(pid: u32, field: &str) -> String {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        line.unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn an_inspector_has_no_user_and_few_privileges() {
+        let mut inspector = Inspector::new(LIMITS);
+        ask(&mut inspector, &Question::Program(1)).unwrap();
+        let pid = inspector.running.as_ref().unwrap().child.id();
+        // CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE, as far as this process has them.
+        let held = u64::from_str_radix(&status(pid, "CapEff:"), 16).unwrap();
+        assert_eq!(held & !(1 << 2 | 1 << 19 | 1 << 40), 0, "{held:x}");
+        assert_eq!(status(pid, "NoNewPrivs:"), "1");
+        if nix::unistd::geteuid().is_root() {
+            assert!(status(pid, "Uid:").starts_with("65534"));
+            assert_ne!(held, 0);
+        }
+        let environment = fs::read(format!("/proc/{pid}/environ"));
+        assert!(environment.is_ok_and(|words| words == b"ANABRANCH_INSPECTOR=1\0"));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened_and_costs_no_time() {
+        let place = TempDir::new().unwrap();
+        let (pipe, link) = (place.path().join("pipe"), place.path().join("link"));
+        mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        symlink("/dev/null", &link).unwrap();
+        let mut inspector = Inspector::new(LIMITS);
+        ask(&mut inspector, &Question::Program(1)).unwrap();
+        let began = Instant::now();
+        for path in [&pipe, &link, &"/dev/null".into(), &place.path().into()] {
+            let answer = ask(&mut inspector, &symbol_in(path));
+            assert_eq!(answer, Some(Answer::Text(None)), "{}", path.display());
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_file_put_in_the_place_of_another_has_not_its_build_id() {
+        let own = std::env::current_exe().unwrap();
+        let found = fs::metadata(&own).unwrap();
+        let file = |inode| {
+            let (major, minor) = (nix::sys::stat::major, nix::sys::stat::minor);
+            Question::BuildId(CodeFile {
+                tgid: 0,
+                range: None,
+                device: (major(found.dev()) as u32) << 20 | minor(found.dev()) as u32,
+                inode,
+                path: own.to_str().unwrap().to_owned(),
+            })
+        };
+        let mut inspector = Inspector::new(LIMITS);
+        let right = ask(&mut inspector, &file(found.ino()));
+        assert!(matches!(right, Some(Answer::Text(Some(_)))), "{right:?}");
+        let other = ask(&mut inspector, &file(found.ino() + 1));
+        assert_eq!(other, Some(Answer::Text(None)));
+    }
+
+    #[test]
+    fn an_inspector_that_ends_or_hangs_is_replaced_and_waited_for_no_longer_than_its_time() {
+        let mut inspector = Inspector::new(LIMITS);
+        for signal in [Signal::SIGKILL, Signal::SIGBUS, Signal::SIGSTOP] {
+            assert!(ask(&mut inspector, &Question::Program(1)).is_some());
+            let running = inspector.running.as_ref().unwrap();
+            let pid = i32::try_from(running.child.id()).unwrap();
+            kill(Pid::from_raw(pid), signal).unwrap();
+            let began = Instant::now();
+            assert_eq!(ask(&mut inspector, &Question::Program(1)), None);
+            assert!(began.elapsed() < Duration::from_secs(5));
+            assert!(inspector.running.is_none());
+        }
+        drop(inspector);
+    }
+
+    #[test]
+    fn a_question_that_is_wanted_no_more_is_given_up() {
+        let mut inspector = Inspector::new(Limits {
+            seconds: 60,
+            ..LIMITS
+        });
+        ask(&mut inspector, &Question::Program(1)).unwrap();
+        let running = inspector.running.as_ref().unwrap();
+        let pid = i32::try_from(running.child.id()).unwrap();
+        kill(Pid::from_raw(pid), Signal::SIGSTOP).unwrap();
+        let began = Instant::now();
+        let is_wanted = &mut || began.elapsed() < Duration::from_millis(200);
+        assert_eq!(inspector.ask(&Question::Program(1), is_wanted), None);
+        assert!(began.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_symbol_table_that_is_a_hole_of_gigabytes_ends_the_inspector_alone() {
+        let place = TempDir::new().unwrap();
+        let path = place.path().join("hole");
+        let hole: u64 = 1 << 30;
+        fs::write(&path, elf_with_symbols(hole)).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_len(hole + 4096).unwrap();
+        let mut inspector = Inspector::new(LIMITS);
+        assert_eq!(ask(&mut inspector, &symbol_in(&path)), None);
+        assert!(ask(&mut inspector, &Question::Program(1)).is_some());
+    }
+
+    /// An ELF file of 64 bits (gABI, ELF header and section header) of one loaded segment, whose symbol table has so many bytes, from 4096 on.
+    pub(crate) fn elf_with_symbols(bytes: u64) -> Vec<u8> {
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        // Type ET_DYN, machine EM_X86_64, version 1.
+        file.extend([3, 0, 62, 0, 1, 0, 0, 0]);
+        // Entry; program headers from 64 on, section headers from 120 on.
+        for word in [0_u64, 64, 120] {
+            file.extend(word.to_le_bytes());
+        }
+        // Flags; sizes and numbers of headers: 1 segment, 4 sections, whose names are in the last.
+        file.extend([0; 4]);
+        for half in [64_u16, 56, 1, 64, 4, 3] {
+            file.extend(half.to_le_bytes());
+        }
+        // PT_LOAD, executable and readable, the first 4096 bytes.
+        file.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+        for word in [0_u64, 0, 0, 4096, 4096, 4096] {
+            file.extend(word.to_le_bytes());
+        }
+        // Name, type, flags, address, offset, size, link, info, alignment, bytes of an entry.
+        let mut section = |name: u32, kind: u32, offset: u64, size: u64, link: u32, entry: u64| {
+            file.extend([name.to_le_bytes(), kind.to_le_bytes()].concat());
+            for word in [0, 0, offset, size] {
+                file.extend(word.to_le_bytes());
+            }
+            file.extend([link.to_le_bytes(), [0; 4]].concat());
+            file.extend([8_u64.to_le_bytes(), entry.to_le_bytes()].concat());
+        };
+        section(0, 0, 0, 0, 0, 0);
+        section(1, 2, 4096, bytes / 24 * 24, 2, 24);
+        section(9, 3, 400, 1, 0, 0);
+        section(17, 3, 402, 27, 0, 0);
+        file.resize(402, 0);
+        file.extend(b"\0.symtab\0.strtab\0.shstrtab\0");
+        file.resize(4096, 0);
+        file
+    }
+}

@@ -1,0 +1,72 @@
+//! The inspector's own process: it answers one question after another until nobody asks any more.
+
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::{env, io, process};
+
+use nix::unistd::alarm;
+
+use super::code_file::mapped;
+use super::confinement::confine;
+use super::maps::mappings;
+use super::message::{Answer, CodeFile, MARK, Program, Question, WORD, receive, send};
+use super::symbol_files::SymbolFiles;
+use crate::build_id::build_id_of;
+use crate::image::image_of;
+use crate::return_address::CALL_BYTES;
+
+/// Becomes an inspector, and never returns, in a process that a probe started as one; else does nothing. IMPORTANT: a
+/// program that attaches a probe calls this first in `main`, since inspectors are this program, run again.
+pub fn inspect_if_asked() {
+    let is_asked = env::args_os().nth(1).is_some_and(|word| word == WORD);
+    if is_asked && env::var_os(MARK).is_some() {
+        process::exit(i32::from(serve().is_err()));
+    }
+}
+
+/// Answers what is asked on standard input.
+fn serve() -> io::Result<()> {
+    let mut stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let Question::Begin(limits) = receive(&mut stream)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    confine(&limits)?;
+    send(&mut stream, &Answer::Ready)?;
+    let mut files = SymbolFiles::default();
+    loop {
+        let question = receive(&mut stream)?;
+        // Should nobody be there to end this process, the signal does: its default action.
+        alarm::set(limits.seconds.saturating_add(1));
+        let answer = answer(&question, &mut files);
+        alarm::cancel();
+        send(&mut stream, &answer)?;
+    }
+}
+
+fn answer(question: &Question, files: &mut SymbolFiles) -> Answer {
+    match question {
+        Question::Begin(_) => Answer::Ready,
+        Question::Program(tgid) => Answer::Program(program(*tgid)),
+        Question::BuildId(file) => Answer::Text(mapped(file).and_then(|bytes| build_id_of(&bytes))),
+        Question::Code(file, end) => Answer::Code(code(file, *end)),
+        Question::Symbol(call) => Answer::Text(files.symbol(call)),
+    }
+}
+
+fn program(tgid: u32) -> Program {
+    let mappings = mappings(tgid).unwrap_or_default();
+    // Only now is it certain whose mappings these were: the process may have called execve.
+    Program {
+        image: image_of(tgid),
+        mappings,
+    }
+}
+
+fn code(file: &CodeFile, end: u64) -> Option<[u8; CALL_BYTES]> {
+    let end = usize::try_from(end).ok()?;
+    let bytes = mapped(file)?;
+    bytes
+        .get(end.checked_sub(CALL_BYTES)?..end)?
+        .try_into()
+        .ok()
+}
