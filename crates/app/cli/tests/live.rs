@@ -15,6 +15,7 @@ mod live {
     mod applications;
     mod ending;
     mod group;
+    mod hostile;
     mod interruption;
     mod long_life;
     mod machine;

@@ -1,0 +1,222 @@
+//! Other users' programs that want a recording to fail: it ends in time and in bounded memory, and the bytes of all
+//! others are exact.
+
+use std::{
+    env, fs,
+    net::TcpStream,
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use anabranch_trace::Reader;
+use nix::sys::signal::Signal;
+
+use super::{
+    support::{ANABRANCH, Device, Ended, MIB, Place, Started, anabranch, wait_until, writes},
+    watcher::{free_address, scrape},
+};
+
+const PROGRAM: &str = include_str!("hostile.py");
+const ATTACKS: [&str; 7] = ["pipe", "link", "hole", "cut", "storm", "name", "many"];
+/// Bytes of private memory that a recorder and its inspector have at most: 512 MiB that the inspector may have, and
+/// what a recording of a small device takes.
+const MOST_RESIDENT: u64 = (512 + 256) * MIB;
+/// The longest that a recording may go on after its program has ended: a minute for names of calls, and some.
+const MOST_AFTER: Duration = Duration::from_secs(90);
+/// The half of the device that the others write.
+const HONEST_BYTES: u64 = 32 * MIB;
+
+/// Private memory of a process and of its children, in bytes.
+fn resident(pid: i32) -> u64 {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.unwrap_or_default();
+    let own = pid.to_string();
+    let all = children.split_whitespace().chain([own.as_str()]);
+    let of = |pid: &str| {
+        // The program that runs beside is not the recorder's.
+        let name = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let is_ours = String::from_utf8_lossy(&name).contains("anabranch");
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"));
+        let kibibytes = line?.split_whitespace().next()?.parse::<u64>().ok()?;
+        is_ours.then_some(kibibytes << 10)
+    };
+    all.filter_map(of).sum()
+}
+
+/// Records a device while a program attacks and another writes; answers what the recording said, and the device's
+/// writes.
+fn attacked(seed: u64, rounds: u64, attacks: &[&str]) -> Ended {
+    let (place, hostile) = (Place::new(), Place::new());
+    let device = Device::new(&place);
+    let (trace, program) = (place.path("trace.parquet"), place.path("hostile.py"));
+    fs::write(&program, PROGRAM).unwrap();
+    let honest = format!(
+        "for n in 1 2 3 4; do {}; sleep 0.2; done",
+        device.dd(HONEST_BYTES / MIB).join(" ")
+    );
+    let script = format!(
+        "({honest}) & python3 {program} {} {} {seed} {rounds} {}; wait",
+        device.0,
+        hostile.directory(),
+        attacks.join(" ")
+    );
+    let record = ["record", "--device", &device.0, "-o", &trace, "--"];
+    let mut command = Command::new(ANABRANCH);
+    let mut started = Started::new(command.args(record).args(["sh", "-c", &script]));
+    let (began, mut most) = (Instant::now(), 0);
+    let mut attacks_ended = None;
+    while !started.ends_within(Duration::from_millis(20)) {
+        most = most.max(resident(started.pid()));
+        if hostile.has("written") {
+            attacks_ended.get_or_insert_with(Instant::now);
+        }
+        let late = attacks_ended.is_some_and(|at: Instant| at.elapsed() > MOST_AFTER);
+        assert!(!late, "seed {seed}: the recording does not end");
+        assert!(began.elapsed() < Duration::from_secs(600), "seed {seed}");
+    }
+    let ended = started.end().with_status(0);
+    assert!(most < MOST_RESIDENT, "seed {seed}: {most} bytes");
+    let all = writes(&trace);
+    let bytes = |is_honest: bool| -> u64 {
+        let own = all
+            .iter()
+            .filter(|io| (io.offset_bytes < HONEST_BYTES) == is_honest);
+        own.map(|io| io.length_bytes).sum()
+    };
+    let written = fs::read_to_string(hostile.path("written")).unwrap();
+    assert_eq!(bytes(true), 4 * HONEST_BYTES, "seed {seed}");
+    assert_eq!(bytes(false), written.parse::<u64>().unwrap(), "seed {seed}");
+    assert!(written != "0", "seed {seed}: {}", ended.stderr);
+    let tables = Reader::open(&trace).unwrap().tables().clone();
+    assert_eq!(tables.capture.lost_events, 0, "seed {seed}");
+    // Whatever the others do, an honest program's context is known, and is its own.
+    let honest = all.iter().filter(|io| io.offset_bytes < HONEST_BYTES);
+    for io in honest {
+        let context = &tables.contexts[io.context.0 as usize];
+        assert_eq!(context.role, "dd", "seed {seed}");
+    }
+    ended
+}
+
+#[test]
+fn a_pipe_or_a_device_in_the_place_of_unlinked_code_holds_no_recording_up() {
+    let began = Instant::now();
+    let ended = attacked(1, 8, &["pipe", "link"]);
+    assert!(began.elapsed() < Duration::from_secs(60));
+    // Neither is opened, so nothing is waited for.
+    assert!(!ended.stdout.contains("led to nothing"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_symbol_table_of_gigabytes_takes_no_memory_of_the_recorder() {
+    attacked(2, 3, &["hole"]);
+}
+
+#[test]
+fn a_program_that_is_cut_short_while_it_is_read_ends_no_recording() {
+    attacked(3, 4, &["cut"]);
+}
+
+#[test]
+fn whatever_a_hostile_user_does_a_recording_ends_and_the_bytes_of_all_are_exact() {
+    let minutes = env::var("ANABRANCH_SOAK_MINUTES").ok();
+    let minutes: u64 = minutes.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let until = Instant::now() + Duration::from_secs(60 * minutes);
+    for seed in 10.. {
+        attacked(seed, 24, &ATTACKS);
+        if Instant::now() >= until {
+            eprintln!("hostile programs under seeds 10..={seed}: every recording held");
+            break;
+        }
+    }
+}
+
+/// Waits until a command catches an interruption, and interrupts it: while its probe is attached, that is.
+fn interrupted_at_once(words: &[&str]) -> (Duration, Ended) {
+    let started = Started::new(Command::new(ANABRANCH).args(words));
+    wait_until("SIGINT to be caught", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", started.pid())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        caught >> (Signal::SIGINT as u64 - 1) & 1 == 1
+    });
+    sleep(Duration::from_millis(100));
+    let began = Instant::now();
+    started.signal(Signal::SIGINT);
+    let ended = started.end();
+    (began.elapsed(), ended)
+}
+
+#[test]
+fn an_interruption_while_probes_attach_is_obeyed_at_once() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let trace = place.path("trace.parquet");
+    for words in [
+        &["record", "--device", &device.0, "-o", &trace][..],
+        &["watch", &device.0],
+        &["run", "--size", "64MiB", "--no-trace", "--", "sleep", "60"],
+    ] {
+        let (took, ended) = interrupted_at_once(words);
+        assert!(took < Duration::from_secs(3), "{words:?}: {took:?}");
+        // Where the kernel was faster, it is the end of a recording of nothing.
+        let is_known = ended.stderr.contains("interrupted before") || ended.status.success();
+        assert!(is_known, "{words:?}: {ended:?}");
+    }
+    place.wait_until_abandoned();
+}
+
+#[test]
+fn a_watcher_that_looks_no_more_is_not_up() {
+    let place = Place::new();
+    let device = Device::new(&place);
+    let address = free_address();
+    let words = ["watch", &device.0, "--unit", "1MiB", "--every", "0.1s"];
+    let more = ["--json", "--metrics", &address];
+    let mut command = Command::new(ANABRANCH);
+    // Nobody reads its standard output, which is soon full.
+    let started = Started::new(command.args(words).args(more));
+    let up = |value: &str| {
+        let line = format!("anabranch_watch_up{{device=\"{}\"}} {value}\n", device.0);
+        scrape(&address).contains(&line)
+    };
+    wait_until("the watcher's figures", || {
+        TcpStream::connect(&address).is_ok()
+    });
+    wait_until("the watcher to be up", || up("1"));
+    wait_until("the watcher not to be up", || up("0"));
+    started.signal(Signal::SIGINT);
+    started.end().with_status(0);
+}
+
+#[test]
+fn a_trace_or_page_that_cannot_be_written_keeps_nothing_else_back() {
+    let place = Place::new();
+    let (result, page) = (place.path("result.json"), place.path("page.html"));
+    let trace = place.path("trace.parquet");
+    let dd = "dd if=/dev/zero of=x bs=1M count=20 conv=fsync status=none";
+    let small = [
+        "run", "--size", "64MiB", "--unit", "1MiB", "-s", "baseline", "--chdir",
+    ];
+    for (trace, page) in [("/dev/full", page.as_str()), (&trace, "/dev/full")] {
+        let _ = fs::remove_file(&result);
+        let outputs = ["-t", trace, "-o", &result, "--html", page];
+        let program = ["--", "sh", "-c", dd];
+        let ended = anabranch(&[&small[..], &outputs, &program].concat()).with_status(1);
+        ended.shows_table();
+        assert!(ended.stderr.contains("/dev/full"), "{}", ended.stderr);
+        assert!(place.has("result.json"));
+    }
+    assert!(place.has("page.html") && place.has("trace.parquet"));
+    let device = Device::new(&place);
+    let record = ["record", "--device", &device.0, "-o", "/dev/full", "--"];
+    let dd = device.dd(3);
+    let dd: Vec<&str> = dd.iter().map(String::as_str).collect();
+    let ended = anabranch(&[&record[..], &dd].concat()).with_status(1);
+    assert!(ended.stdout.contains("NOT written"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("/dev/full"), "{}", ended.stderr);
+}
