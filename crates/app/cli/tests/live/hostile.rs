@@ -129,6 +129,7 @@ fn whatever_a_hostile_user_does_a_recording_ends_and_the_bytes_of_all_are_exact(
     for seed in 10.. {
         attacked(seed, 24, &ATTACKS);
         if Instant::now() >= until {
+            eprintln!("hostile programs under seeds 10..={seed}: every recording held");
             break;
         }
     }

@@ -36,6 +36,7 @@ pub(super) fn mapping_at(address: u64) -> Option<(u32, u64)> {
     });
     found.next()
 }
+
 /// Parses a line; `None` unless it is well-formed and its mapping executable.
 fn parse(line: &str) -> Option<MappedCode> {
     let (mapping, executable) = split(line)?;
