@@ -190,6 +190,7 @@ impl Capturing {
             drive,
             sampled: self.sampled,
             tenants,
+            placements: Vec::new(),
         };
         let tables = Tables {
             contexts,
