@@ -54,7 +54,13 @@ fn every_verb_has_help_with_an_example_json_and_an_output() {
     assert!(verbs.len() >= 16, "{verbs:?}");
     for verb in verbs {
         let help = told(&[&verb, "--help"]);
-        for words in ["Example", "--json", "-o, --output"] {
+        // A recording is a trace, which is -t wherever a program is run.
+        let output = if verb == "record" {
+            "-t, --trace"
+        } else {
+            "-o, --output"
+        };
+        for words in ["Example", "--json", output] {
             assert!(help.contains(words), "{verb} --help lacks {words}");
         }
     }
