@@ -97,9 +97,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     }
     let mut result = result?;
     if !is_void && let Some(trace) = kept.filter(|trace| !is_standard_output(trace)) {
-        let source = open(trace, None, false)?;
-        let options = arguments.comparison.options();
-        complete(&mut result, &options, &source, &mut Bar::default())?;
+        complete_from(&mut result, trace, arguments);
     }
     let results = [result];
     match is_void {
@@ -108,6 +106,18 @@ pub fn run(arguments: &RunArguments) -> Result {
     }
     unmounted.map_err(Failure::work)?;
     end.conclude(is_void, bytes)
+}
+
+/// Completes the answer from the recording. The run is done: where that fails, its own result is what there is.
+fn complete_from(result: &mut Comparison, trace: &Path, arguments: &RunArguments) {
+    let options = arguments.comparison.options();
+    let completed = open(trace, None, false)
+        .and_then(|source| Ok(complete(result, &options, &source, &mut Bar::default())?));
+    if let Err(failure) = completed
+        && let Some(error) = failure.error
+    {
+        say::note(&format!("nothing more from the recording: {error:#}"));
+    }
 }
 
 /// The drive that every scheme gets, whole or sampled, and the samples.

@@ -81,7 +81,13 @@ fn rocksdb_runs_live_and_its_trace_replays_to_the_same_counts_to_the_last_page()
     }
     // The drive's size is also in the trace, and the schemes do not see each other.
     let alone = [
-        "replay", &trace, "--json", "--unit", "1MiB", "--scheme", "baseline+gc",
+        "replay",
+        &trace,
+        "--json",
+        "--unit",
+        "1MiB",
+        "--scheme",
+        "baseline+gc",
     ];
     let alone = anabranch(&alone).with_status(0);
     let mut beside = baseline.clone();
