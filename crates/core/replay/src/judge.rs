@@ -96,7 +96,7 @@ impl<'a> Known<'a> {
 
     fn answer(&self) -> Answer {
         match (self.before, self.best) {
-            _ if self.outcome.source.host_bytes == 0 => Answer::NoAnswerYet,
+            _ if Lack::of_all(self.outcome).is_some() => Answer::NoAnswerYet,
             (Some(_), Some(best)) => self.answer_with(best),
             _ => Answer::NotCompared,
         }
@@ -124,8 +124,8 @@ impl<'a> Known<'a> {
     }
 
     fn headline(&self, answer: Answer, first: Option<&DriveAnswer>) -> String {
-        if self.outcome.source.host_bytes == 0 {
-            return format!("No answer yet: {}.", Lack::NothingWritten);
+        if let Some(lack) = Lack::of_all(self.outcome) {
+            return format!("No answer yet: {lack}.");
         }
         match (answer, self.before, self.best, first) {
             (Answer::NoAnswerYet, _, Some(best), _) => match self.lack(best) {
@@ -149,7 +149,14 @@ impl<'a> Known<'a> {
                  with that.",
                 waf(before)
             ),
-            (_, None, None, _) => "No scheme was compared.".to_owned(),
+            (_, None, None, _) => match least(self.outcome.schemes.iter()) {
+                Some(one) => format!(
+                    "With {} each byte written costs {:.2} bytes of flash.",
+                    one.name,
+                    waf(one)
+                ),
+                None => "No scheme was compared.".to_owned(),
+            },
         }
     }
 

@@ -99,21 +99,13 @@ pub fn run(arguments: &RunArguments) -> Result {
     let kept = if is_kept { plan.keep(recorded) } else { Ok(()) };
     let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
     let published = result.map_err(Failure::from).and_then(|mut result| {
-        let completed = bounded(&mut result, trace, arguments);
+        if let Some(trace) = trace.filter(|trace| !is_standard_output(trace)) {
+            complete_from(&mut result, trace, arguments);
+        }
         let publish = if is_void { keep } else { publish };
-        all([publish(&[result], &arguments.comparison.publish), completed])
+        publish(&[result], &arguments.comparison.publish)
     });
     all([published, kept, unmounted, end.conclude(is_void, bytes)])
-}
-
-/// Adds to a live result what only its recording can give, such as the bound; nothing where the trace is not a file.
-fn bounded(result: &mut Comparison, trace: Option<&Path>, arguments: &RunArguments) -> Result {
-    let Some(trace) = trace.filter(|trace| !is_standard_output(trace)) else {
-        return Ok(());
-    };
-    let source = open(trace, None, false)?;
-    let options = arguments.comparison.options();
-    Ok(complete(result, &options, &source, &mut Bar::default())?)
 }
 
 /// The ways by which a program learns where the drive is.
@@ -131,6 +123,18 @@ fn wrote_nothing_words(knows_the_drive: bool) -> String {
         format!("{nothing}: it was told where the drive is, but no file was written there")
     } else {
         format!("{nothing}; it was not told where the drive is: {DRIVE}")
+    }
+}
+
+/// Completes the answer from the recording. The run is done: where that fails, its own result is what there is.
+fn complete_from(result: &mut Comparison, trace: &Path, arguments: &RunArguments) {
+    let options = arguments.comparison.options();
+    let completed = open(trace, None, false)
+        .and_then(|source| Ok(complete(result, &options, &source, &mut Bar::default())?));
+    if let Err(failure) = completed
+        && let Some(error) = failure.error
+    {
+        say::note(&format!("nothing more from the recording: {error:#}"));
     }
 }
 

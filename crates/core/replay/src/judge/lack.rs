@@ -28,11 +28,24 @@ pub(super) enum Lack {
 }
 
 impl Lack {
+    /// The reason why none of the schemes of a comparison can have an answer.
+    pub(super) fn of_all(outcome: &Comparison) -> Option<Lack> {
+        let schemes = &outcome.schemes;
+        if schemes.is_empty() {
+            None
+        } else if outcome.source.host_bytes == 0 {
+            Some(Lack::NothingWritten)
+        } else if schemes.iter().all(|scheme| scheme.erased_units == 0) {
+            Some(Lack::NeverCollected)
+        } else {
+            None
+        }
+    }
+
     /// The first thing that is missing before these schemes can be compared; `None` if nothing is.
     pub(super) fn of(outcome: &Comparison, judged: &[&SchemeResult]) -> Option<Lack> {
-        let source = &outcome.source;
-        if source.host_bytes == 0 {
-            return Some(Lack::NothingWritten);
+        if let Some(lack) = Lack::of_all(outcome) {
+            return Some(lack);
         }
         if judged.iter().all(|scheme| scheme.erased_units == 0) {
             return Some(Lack::NeverCollected);
@@ -41,8 +54,9 @@ impl Lack {
         if full < FULL && !is_packed(outcome) {
             return Some(Lack::Empty(full));
         }
-        if source.capacities_written < CAPACITIES_TO_JUDGE {
-            return Some(Lack::Short(source.capacities_written));
+        let capacities = outcome.source.capacities_written;
+        if capacities < CAPACITIES_TO_JUDGE {
+            return Some(Lack::Short(capacities));
         }
         let unsteady = judged.iter().find(|scheme| !scheme.steady)?;
         Some(Lack::Unsettled(
