@@ -114,6 +114,8 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     if spec.needs_future() {
         return Err(Failure::usage(spec.refused()));
     }
+    spec.leaves_collection_to_the_drive()
+        .map_err(Failure::usage)?;
     if !(0.0..=4.0).contains(&arguments.spare) {
         return Err(Failure::wrong_use(
             "--spare is a share of the drive's size, from 0 to 4",

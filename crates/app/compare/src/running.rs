@@ -211,6 +211,7 @@ impl Running {
         for (scheme, spec) in outcome.schemes.iter_mut().zip(&self.specs) {
             scheme.goes_by_hints = spec.goes_by_hints();
             scheme.drive_half = Some(match spec.relocation() {
+                _ if spec.collection().is_some() => "host".to_owned(),
                 DeviceHalf::Relocation(kind) => kind.name().to_owned(),
                 DeviceHalf::Own => "own".to_owned(),
             });

@@ -68,6 +68,13 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
             }),
         );
     }
+    if outcomes
+        .iter()
+        .flat_map(|one| &one.schemes)
+        .any(|one| one.collected.is_some())
+    {
+        insert_collected(&mut figures);
+    }
     if look.csv
         && outcomes
             .iter()
@@ -92,6 +99,33 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
         }
     }
     grid.text(look)
+}
+
+/// Parts the copies of schemes whose host collects into its rewrites and the drive's own.
+fn insert_collected(figures: &mut Vec<Figure>) {
+    fn gib(bytes: Option<u64>) -> Cell {
+        Cell::maybe(bytes, |bytes| {
+            format!("{:.3}", *bytes as f64 / (1_u64 << 30) as f64)
+        })
+    }
+    let behind = figures
+        .iter()
+        .position(|(column, _)| column.name() == "copied GiB");
+    let at = behind.map_or(0, |at| at + 1);
+    let rewritten = Column::number("rewritten GiB").key("rewritten_bytes");
+    figures.insert(
+        at,
+        (rewritten.rank(2), |one| {
+            gib(one.collected.map(|bytes| bytes.rewritten_bytes))
+        }),
+    );
+    let by_drive = Column::number("by drive GiB").key("copied_by_drive_bytes");
+    figures.insert(
+        at + 1,
+        (by_drive.rank(3), |one| {
+            gib(one.collected.map(|bytes| bytes.copied_bytes))
+        }),
+    );
 }
 
 /// The error bar of a scheme's WAF, where its drive is sampled.

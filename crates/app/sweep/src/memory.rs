@@ -47,7 +47,9 @@ impl Needs<'_> {
         let lane = flash * DEVICE_TENTHS / 10 + logical * SCHEME_BYTES;
         let mut lanes = 0;
         for spec in specs {
-            lanes += Lane::trials(spec, config).map_err(Fault::usage)?.len() as u64;
+            // A host that collects has a model and a rehearsal beside the drive.
+            let drives = if spec.collection().is_some() { 3 } else { 1 };
+            lanes += drives * Lane::trials(spec, config).map_err(Fault::usage)?.len() as u64;
         }
         // Each sample has drives of its own.
         let (samples, whole) = match self.drive.thinned {

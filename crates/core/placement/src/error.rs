@@ -85,6 +85,15 @@ pub enum SchemeError {
         /// The scheme's name.
         scheme: String,
     },
+    /// The host collects in replays only.
+    #[error(
+        "scheme `{scheme}`: a host collects in replays so far, not on a drive in use: leave out `+host`, and the host \
+         half works as ever"
+    )]
+    OnlyReplayed {
+        /// The scheme's name.
+        scheme: String,
+    },
     /// The drive is not possible for any scheme.
     #[error("a drive has at least one host stream and pages of at least one byte")]
     NoDrive,

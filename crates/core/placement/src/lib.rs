@@ -31,6 +31,7 @@
 mod assign;
 mod by_page;
 mod chunks;
+mod collection;
 mod error;
 mod file_classes;
 mod file_rules;
@@ -50,6 +51,7 @@ mod spec;
 mod tenants;
 
 pub use assign::{Assign, ContextName, Names, Write};
+pub use collection::{Boundaries, Choice, Collection};
 pub use error::{DidYouMean, SchemeError};
 pub use file_classes::FileClasses;
 pub use file_rules::FileRules;

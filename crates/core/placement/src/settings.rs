@@ -1,7 +1,9 @@
 //! The settings of a scheme, which stand behind its `:`.
 
 use crate::{
+    collection::Collection,
     error::{DidYouMean, SchemeError},
+    parameter::Parameter,
     rules::ReadText,
     scheme::HostScheme,
     tenants::MAX_TENANTS,
@@ -25,9 +27,25 @@ pub(crate) struct Applied {
     pub tenants: u16,
 }
 
+/// A scheme's host half, and the settings of the collection where its host collects.
+pub(crate) struct Settable<'a> {
+    pub host: &'a mut dyn HostScheme,
+    pub collection: Option<&'a mut Collection>,
+}
+
+impl Settable<'_> {
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let mut all = self.host.parameters();
+        if let Some(collection) = &mut self.collection {
+            all.extend(collection.list());
+        }
+        all
+    }
+}
+
 /// Gives `host` what `text` says: a preset first, wherever it stands, then the rest.
 pub(crate) fn apply(
-    host: &mut dyn HostScheme,
+    host: &mut Settable<'_>,
     scheme: &str,
     text: Option<&str>,
     read: &ReadText<'_>,
@@ -37,7 +55,7 @@ pub(crate) fn apply(
         None => Vec::new(),
     };
     let (mut parameters, mut changes) = (Vec::new(), Vec::new());
-    if let Some(default) = host.presets().first() {
+    if let Some(default) = host.host.presets().first() {
         let named = take(&mut given, PRESET);
         let preset = apply_preset(host, scheme, named.unwrap_or(default.name), read)?;
         parameters.push((PRESET.to_owned(), preset.to_owned()));
@@ -96,12 +114,12 @@ fn take<'a>(given: &mut Vec<(&'a str, &'a str)>, key: &str) -> Option<&'a str> {
 }
 
 fn apply_preset(
-    host: &mut dyn HostScheme,
+    host: &mut Settable<'_>,
     scheme: &str,
     name: &str,
     read: &ReadText<'_>,
 ) -> Result<&'static str, SchemeError> {
-    let presets = host.presets();
+    let presets = host.host.presets();
     let Some(preset) = presets.iter().find(|preset| preset.name == name) else {
         let names: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
         let expected = format!("one of {}", names.join(", "));
@@ -124,13 +142,13 @@ fn tenants(scheme: &str, text: &str) -> Result<u16, SchemeError> {
 }
 
 fn set(
-    host: &mut dyn HostScheme,
+    host: &mut Settable<'_>,
     scheme: &str,
     key: &str,
     value: &str,
     read: &ReadText<'_>,
 ) -> Result<(), SchemeError> {
-    let has_presets = !host.presets().is_empty();
+    let has_presets = !host.host.presets().is_empty();
     let mut parameters = host.parameters();
     let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.key == key) else {
         let mut keys: Vec<&'static str> = parameters.iter().map(|one| one.key).collect();
@@ -159,7 +177,7 @@ fn bad_value(scheme: &str, key: &str, value: &str, expected: String) -> SchemeEr
     }
 }
 
-fn values(host: &mut dyn HostScheme) -> Vec<Pair> {
+fn values(host: &mut Settable<'_>) -> Vec<Pair> {
     let parameters = host.parameters().into_iter();
     parameters
         .map(|p| (p.key.to_owned(), p.value.to_string()))

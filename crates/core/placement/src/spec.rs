@@ -1,5 +1,6 @@
-//! A scheme as a person writes it: `host[+relocation][:key=value,…]`.
+//! A scheme as a person writes it: `host[+relocation][+host][:key=value,…]`; `+host` where the host makes the copies.
 
+mod collected;
 mod sampled;
 
 use std::{fmt, str::FromStr, sync::Arc};
@@ -8,6 +9,7 @@ use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 
 use crate::{
     assign::Assign,
+    collection::{Collection, SUFFIX},
     error::{DidYouMean, SchemeError},
     future::Future,
     geometry::HostGeometry,
@@ -15,7 +17,7 @@ use crate::{
     rules::{ReadText, Rules},
     scheme::{DeviceHalf, Host, HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
-    settings::{apply, written},
+    settings::{Settable, apply, written},
     tenants::Tenants,
 };
 
@@ -36,6 +38,8 @@ pub struct SchemeSpec {
     relocation: DeviceHalf,
     parameters: Vec<(String, String)>,
     tenants: u16,
+    /// How the host collects, where it does.
+    collection: Option<Collection>,
 }
 
 impl SchemeSpec {
@@ -98,9 +102,16 @@ impl SchemeSpec {
             Some((name, settings)) => (name, Some(settings)),
             None => (text, None),
         };
-        let (mut host, relocation) = parts(name)?;
-        let name = canonical_name(host.name(), relocation);
-        let applied = apply(&mut *host, &name, settings, read)?;
+        let collected = name.strip_suffix(SUFFIX);
+        let mut collection = collected.map(|_| Collection::default());
+        let (mut host, relocation) = parts(collected.unwrap_or(name))?;
+        let suffix = if collected.is_some() { SUFFIX } else { "" };
+        let name = canonical_name(host.name(), relocation) + suffix;
+        let mut settable = Settable {
+            host: &mut *host,
+            collection: collection.as_mut(),
+        };
+        let applied = apply(&mut settable, &name, settings, read)?;
         if applied.tenants > 1 && relocation == DeviceHalf::Own {
             return Err(SchemeError::NotShared { scheme: name });
         }
@@ -110,6 +121,7 @@ impl SchemeSpec {
             relocation,
             parameters: applied.parameters,
             tenants: applied.tenants,
+            collection,
         })
     }
 
@@ -122,6 +134,7 @@ impl SchemeSpec {
             relocation: DeviceHalf::Relocation(relocation),
             parameters: Vec::new(),
             tenants: 1,
+            collection: None,
         }
     }
 
@@ -134,18 +147,6 @@ impl SchemeSpec {
     /// The device half.
     pub fn relocation(&self) -> DeviceHalf {
         self.relocation
-    }
-
-    /// The same host half, with another device half.
-    pub fn with_relocation(&self, kind: RelocationKind) -> SchemeSpec {
-        let relocation = DeviceHalf::Relocation(kind);
-        let settings = self.name.split_once(':').map(|(_, settings)| settings);
-        let name = canonical_name(self.host.name(), relocation);
-        SchemeSpec {
-            name: settings.map_or(name.clone(), |settings| format!("{name}:{settings}")),
-            relocation,
-            ..self.clone()
-        }
     }
 
     /// Internal streams the scheme uses on a drive, of those it offers.

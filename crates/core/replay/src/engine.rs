@@ -1,4 +1,4 @@
-//! A lane's device: it counts only, or counts and simulates time.
+//! A lane's device: it counts only, counts and simulates time, or has a host that collects its garbage.
 
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamCounters, StreamId,
@@ -7,13 +7,17 @@ use anabranch_ssd::{
     wear::WearReport,
 };
 
-/// The device of a lane. Both kinds give the same counts.
+use crate::collected::{Collected, CollectedBytes, Pages};
+
+/// The device of a lane. The first two kinds give the same counts.
 #[derive(Debug)]
 pub enum Engine {
     /// A device that counts and takes no time.
     Counted(Box<Device>),
     /// A device whose requests take the time that a drive's flash would.
     Timed(Box<TimedDevice>),
+    /// A drive as sold on which the host collects.
+    Collected(Box<Collected>),
 }
 
 /// Calls a method of either kind's device.
@@ -25,6 +29,10 @@ macro_rules! device {
                 let $device = timed.device();
                 $answer
             }
+            Engine::Collected(collected) => {
+                let $device = collected.device();
+                $answer
+            }
         }
     };
 }
@@ -32,12 +40,18 @@ macro_rules! device {
 impl Engine {
     /// The configuration the device was made with.
     pub fn config(&self) -> &Config {
-        device!(self, device => device.config())
+        match self {
+            Engine::Collected(collected) => collected.config(),
+            _ => device!(self, device => device.config()),
+        }
     }
 
     /// The device's counters.
     pub fn counters(&self) -> &Counters {
-        device!(self, device => device.counters())
+        match self {
+            Engine::Collected(collected) => collected.counters(),
+            _ => device!(self, device => device.counters()),
+        }
     }
 
     /// The counters of every stream.
@@ -47,7 +61,10 @@ impl Engine {
 
     /// Logical pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
-        device!(self, device => device.mapped_pages())
+        match self {
+            Engine::Collected(collected) => collected.mapped_pages(),
+            _ => device!(self, device => device.mapped_pages()),
+        }
     }
 
     /// Whether so many units have failed that the device takes no more writes.
@@ -57,7 +74,10 @@ impl Engine {
 
     /// Pages the host has written since the device was new.
     pub fn clock_pages(&self) -> u64 {
-        device!(self, device => device.clock_pages())
+        match self {
+            Engine::Collected(collected) => collected.clock_pages(),
+            _ => device!(self, device => device.clock_pages()),
+        }
     }
 
     /// How worn the device is.
@@ -101,6 +121,7 @@ impl Engine {
         match self {
             Engine::Counted(device) => device.write(relocation, pages, stream),
             Engine::Timed(timed) => timed.write_part(relocation, time_ns, pages, stream),
+            Engine::Collected(collected) => collected.write(relocation, Pages::Run(pages), stream),
         }
     }
 
@@ -120,6 +141,9 @@ impl Engine {
             Engine::Timed(timed) => pages.iter().try_for_each(|&page| {
                 timed.write_part(relocation, time_ns, PageRange::new(page, 1), stream)
             }),
+            Engine::Collected(collected) => {
+                collected.write(relocation, Pages::Scattered(pages), stream)
+            }
         }
     }
 
@@ -148,6 +172,7 @@ impl Engine {
         match self {
             Engine::Counted(device) => device.discard(pages),
             Engine::Timed(timed) => timed.submit(relocation, time_ns, Request::Discard { pages }),
+            Engine::Collected(collected) => collected.discard(pages),
         }
     }
 
@@ -162,7 +187,7 @@ impl Engine {
         request: Request,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(_) => Ok(()),
+            Engine::Counted(_) | Engine::Collected(_) => Ok(()),
             Engine::Timed(timed) => timed.submit(relocation, time_ns, request),
         }
     }
@@ -170,15 +195,33 @@ impl Engine {
     /// Times and latencies of the requests; `None` for a device that takes no time.
     pub fn report(&self) -> Option<TimeReport> {
         match self {
-            Engine::Counted(_) => None,
+            Engine::Counted(_) | Engine::Collected(_) => None,
             Engine::Timed(timed) => Some(timed.report()),
         }
     }
 
     /// Lets time pass until every request under way has ended.
     pub fn drain(&mut self) {
-        if let Engine::Timed(timed) = self {
-            timed.drain();
+        match self {
+            Engine::Counted(_) => {}
+            Engine::Timed(timed) => timed.drain(),
+            Engine::Collected(collected) => collected.settle(),
+        }
+    }
+
+    /// The host's rewrites and the drive's copies; `None` where the host does not collect.
+    pub fn collected(&self) -> Option<CollectedBytes> {
+        match self {
+            Engine::Collected(collected) => Some(collected.bytes()),
+            _ => None,
+        }
+    }
+
+    /// Bytes of memory that the host holds to collect.
+    pub fn memory_bytes(&self) -> u64 {
+        match self {
+            Engine::Collected(collected) => collected.memory_bytes(),
+            _ => 0,
         }
     }
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
+    collected::{CannotCollect, Rehearsal},
     details::{SchemeDetails, Watch},
     engine::Engine,
     pages::{BeyondDrive, Pages},
@@ -69,6 +70,12 @@ pub enum UnfitLane {
     /// The saved drive cannot be used as that drive.
     #[error("the saved drive {0}")]
     Aged(#[from] StateError),
+    /// The host cannot collect on that drive.
+    #[error(transparent)]
+    Collection(#[from] CannotCollect),
+    /// The drive refused what was written before the scheme began.
+    #[error("the drive refused what others had written before: {0}")]
+    Before(DeviceError),
 }
 
 /// The parts of a device with simulated time, besides its configuration.
@@ -133,21 +140,23 @@ pub struct Start<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Lane {
-    policy: Policy,
-    driven: Driven,
-    pages: Pages,
+    pub(crate) policy: Policy,
+    pub(crate) driven: Driven,
+    pub(crate) pages: Pages,
     /// The sample of pages that the device has, where the scheme is shown more.
-    sample: Option<Sample>,
+    pub(crate) sample: Option<Sample>,
+    /// What a host that collects compares itself with.
+    pub(crate) rehearsal: Option<Box<Rehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
-    clock_pages: u64,
+    pub(crate) clock_pages: u64,
     /// Pages that are written soon.
     ahead: Vec<u32>,
 }
 
 /// A lane's device and its details. The calls of the device are handed the scheme's device half.
-struct Driven {
-    engine: Engine,
+pub(crate) struct Driven {
+    pub(crate) engine: Engine,
     /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
@@ -192,6 +201,7 @@ impl Lane {
                 page_bytes: config.page_bytes,
             },
             sample: None,
+            rehearsal: None,
             clock_pages: engine.clock_pages(),
             ahead: Vec::with_capacity(AHEAD),
             driven: Driven {
@@ -222,6 +232,9 @@ impl Lane {
     /// # Errors
     /// When the scheme does not fit the drive, or the drive's configuration is not possible.
     pub fn build(spec: &SchemeSpec, drive: &Config, start: &Start<'_>) -> Result<Lane, UnfitLane> {
+        if let Some(collection) = spec.collection() {
+            return Lane::collected(spec, collection, drive, start);
+        }
         let config = spec.drive(drive);
         let whole = start.shown.map(|shown| shown.whole(&config));
         let shown = whole.as_ref().unwrap_or(&config);
@@ -263,6 +276,9 @@ impl Lane {
     /// else.
     pub fn recall(&mut self, profile: &KnownLifetimes) {
         self.policy.recall(profile);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.recall(profile);
+        }
     }
 
     /// Keeps from now on what [`Lane::placements`] answers with.
@@ -279,6 +295,9 @@ impl Lane {
     /// Gives the scheme names of contexts and files.
     pub fn learn(&mut self, names: &Names) {
         self.policy.learn(names);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.learn(names);
+        }
     }
 
     /// Performs one request. Reads and flushes change nothing that is counted here.
@@ -291,6 +310,9 @@ impl Lane {
             return Ok(());
         }
         self.driven.begin(io.time_ns);
+        if self.rehearsal.is_some() {
+            self.rehearse(io)?;
+        }
         match io.operation {
             Operation::Write => self.write(io),
             Operation::Discard => self.discard(io),
@@ -298,6 +320,11 @@ impl Lane {
             Operation::Read => self.read(io),
             Operation::Flush => self.wait_for(Request::Flush),
         }
+    }
+
+    /// Bytes of memory that the host holds: the scheme's, and what it needs to collect.
+    pub fn memory_bytes(&self) -> u64 {
+        self.assign().memory_bytes() as u64 + self.driven.engine.memory_bytes()
     }
 
     /// Performs requests in order. What is known of the pages of short writes is read for many at once, so that it costs less than
@@ -432,7 +459,7 @@ fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
 
 impl Shown {
     /// The configuration of the whole drive of a sampled one.
-    fn whole(&self, sampled: &Config) -> Config {
+    pub(crate) fn whole(&self, sampled: &Config) -> Config {
         let one_of = self.sample.rate().pages();
         Config {
             logical_pages: self.logical_pages,

@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod collected;
 mod details;
 mod draw;
 mod engine;
@@ -48,6 +49,7 @@ mod steady;
 pub mod synthetic;
 mod verdict;
 
+pub use collected::{CannotCollect, Collected, CollectedBytes};
 pub use details::{
     Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, LifePoints,
     Lives, Moment, Placement, SchemeDetails, StreamLives, Survey,

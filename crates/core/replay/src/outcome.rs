@@ -8,6 +8,7 @@ use anabranch_trace::{Io, Operation, WriteHint};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    collected::CollectedBytes,
     details::{Details, SchemeDetails},
     lane::Lane,
     sampled::{SampledDrive, SampledWaf},
@@ -163,8 +164,11 @@ pub struct SchemeResult {
     pub host_bytes: u64,
     /// Bytes programmed into the flash: the host's and the copies.
     pub media_bytes: u64,
-    /// Bytes garbage collection copied.
+    /// Bytes garbage collection copied; where the host collects, with its rewrites.
     pub copied_bytes: u64,
+    /// The host's rewrites and the drive's own copies, where the host collects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected: Option<CollectedBytes>,
     /// Bytes erased.
     pub erased_bytes: u64,
     /// Erase units erased.
@@ -217,7 +221,7 @@ pub struct SchemeResult {
     /// The lowest and the highest WAF of the windows that were judged, if they agree.
     #[serde(default)]
     pub steady_band: Option<Band>,
-    /// Memory the host half of the scheme held at the end.
+    /// Memory the host half of the scheme held at the end; where the host collects, with its model and its rehearsal.
     pub memory_bytes: u64,
     /// The use made of its rules, for a scheme that goes by rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -287,6 +291,7 @@ impl SchemeResult {
             host_bytes: now.host_pages * page,
             media_bytes: now.media_pages() * page,
             copied_bytes: now.copied_pages * page,
+            collected: lane.engine().collected(),
             erased_bytes: now.erased_units * config.unit_bytes(),
             erased_units: now.erased_units,
             sealed_units: now.sealed_units,
@@ -307,7 +312,7 @@ impl SchemeResult {
             steady: steady_band.is_some(),
             steady_reason,
             steady_band,
-            memory_bytes: lane.assign().memory_bytes() as u64,
+            memory_bytes: lane.memory_bytes(),
             rules: lane.assign().rule_use(),
             wear: Some(lane.engine().wear()),
             time: lane.engine().report(),

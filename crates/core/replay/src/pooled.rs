@@ -30,6 +30,12 @@ fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     scheme.host_bytes = mean(|one| one.host_bytes);
     scheme.copied_bytes = mean(|one| one.copied_bytes);
     scheme.media_bytes = scheme.host_bytes + scheme.copied_bytes;
+    if let Some(own) = &mut scheme.collected {
+        own.rewritten_bytes = mean(|one| one.collected.map_or(0, |bytes| bytes.rewritten_bytes));
+        own.moved_bytes = scheme.copied_bytes;
+        own.copied_bytes = own.moved_bytes.saturating_sub(own.rewritten_bytes);
+        own.warranty_bytes = scheme.host_bytes + own.rewritten_bytes;
+    }
     scheme.erased_bytes = mean(|one| one.erased_bytes);
     scheme.erased_units = mean(|one| one.erased_units);
     scheme.sealed_units = mean(|one| one.sealed_units);

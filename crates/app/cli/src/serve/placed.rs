@@ -49,6 +49,8 @@ impl Placement for OfTheNetwork {
 /// A scheme by its name.
 pub fn scheme(name: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
+    spec.leaves_collection_to_the_drive()
+        .map_err(Failure::usage)?;
     match spec.needs_future() {
         true => Err(Failure::usage(spec.refused())),
         false => Ok(spec),

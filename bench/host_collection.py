@@ -1,0 +1,90 @@
+"""Replays recordings in three contests, whole schemes, the host half, and collected by the host, and compares them.
+
+Use: host_collection.py ANABRANCH [-o FOLDER] [--parts N] [--victim RULE] [--spare SHARE] [--folder NAME] [--option WORD]... [NAME...]
+  --parts   cuts each erase unit in so many [default: 1]
+  --victim  the drive's victim rule [default: greedy]
+  --folder  `.`, `held-out`, `looked-at`, `generations` or `fresh` below traces/; more than one with commas [default: .]
+  --scheme  the scheme whose contests these are [default: anabranch]
+  --option  one more word for each replay, `--option=--streams --option=4`
+Markdown on standard output: WAF of each row, mean copies by program, and rows beyond a bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+
+from leave_out import LATE, TRACES, Row, mean_copies, recordings, replay
+
+
+def schemes(name: str) -> list[str]:
+    """The schemes of each replay: whole, by the host always and by choice, the host half, and those of others."""
+    return [name, f"{name}+host:host-collects=always", f"{name}+host", f"{name}+gc", "manual+gc", "baseline+gc"]
+
+
+def change(ours: float, theirs: float) -> str:
+    """The change of copies, in percent."""
+    return f"{100 * (ours / theirs - 1):+.1f} %" if theirs > 0 else "-"
+
+
+def table(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
+    """WAF of each recording."""
+    print("| recording | units | " + " | ".join(f"`{name}`" for name in names) + " | drive copied | gave up at |")
+    print("|---" * (len(names) + 4) + "|")
+    for row, result in results.items():
+        always, chosen = result[names[1]]["collected"], result[names[2]]["collected"]
+        up = chosen["given_up_at_bytes"]
+        cells = [row.name, str(result["units"]), *(f"{result[name]['waf']:.3f}" for name in names)]
+        cells += [f"{always['copied_bytes'] / result[names[1]]['host_bytes']:.4f}", "-" if up is None else f"{up / result['logical']:.2f}"]
+        print("| " + " | ".join(cells) + " |")
+
+
+def summary(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
+    """Mean copies by program, and the worst rows beside the host half once the schemes had time to learn."""
+    print()
+    half = names[3]
+    for name in names:
+        copies = mean_copies({row: result[name]["waf"] for row, result in results.items()})
+        base = mean_copies({row: result[half]["waf"] for row, result in results.items()})
+        late = {row.name: result[name][LATE] / result[half][LATE] - 1 for row, result in results.items()}
+        whole = {row.name: result[name]["waf"] / result[half]["waf"] - 1 for row, result in results.items()}
+        worst, beyond = max(late, key=late.get), sum(one > 0.005 for one in late.values())
+        print(f"- `{name}`: mean copies {copies:.4f} ({change(copies, base)} beside `{half}`); WAF from the second capacity on more than 0.5 % "
+              f"above the host half in {beyond} of {len(late)}, at worst {100 * late[worst]:+.2f} % ({worst}); of the whole run at worst "
+              f"{100 * max(whole.values()):+.2f} % ({max(whole, key=whole.get)})")
+
+
+def main() -> None:
+    """Replays and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("anabranch")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/host-collection"))
+    parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--spare")
+    parser.add_argument("--victim", default="greedy")
+    parser.add_argument("--folder", default=".")
+    parser.add_argument("--scheme", default="anabranch")
+    parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    names = schemes(given.scheme)
+    results = {}
+    for row in recordings(tuple(TRACES / folder for folder in given.folder.split(","))):
+        if given.names and row.name not in given.names:
+            continue
+        row = row.on(given.parts, given.spare)
+        row = row._replace(drive=(*row.drive, "--victim", given.victim, *given.option))
+        # The binary and the schemes decide what is there already.
+        key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names)).encode()).hexdigest()[:8]
+        output = given.output / key / row.file
+        result = replay(given.anabranch, row, names, output)
+        device = json.loads(output.read_text())["device"]
+        results[row] = {**result, "units": device["physical_units"], "logical": device["logical_bytes"]}
+    table(results, names)
+    summary(results, names)
+
+
+if __name__ == "__main__":
+    main()

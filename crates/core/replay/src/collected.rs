@@ -1,0 +1,437 @@
+//! A drive as sold whose garbage the host collects.
+//!
+//! ```text
+//! write(pages, stream):   model.write(pages, stream)            the scheme decides, in the host
+//!                         for each step that the model took:
+//!                             written or copied: drive.write(pages, handle of the stream)
+//!                             unit ended:        drive.update(handle)
+//! discard(pages):         model.discard(pages), drive.discard(pages)
+//! ```
+//!
+//! So a copy of the model is a rewrite of the same addresses with another handle. A unit that the model has emptied is dead
+//! in the drive, which erases it without copies of its own. The model has fewer units than the drive, so that the host
+//! collects first. It is advice: whatever it gets wrong costs copies, and no data.
+
+mod rehearsal;
+mod sold_drive;
+mod tap;
+#[cfg(test)]
+mod tests;
+
+use anabranch_placement::{Boundaries, Collection, SchemeSpec};
+use anabranch_ssd::{
+    Config, ConfigError, Counters, Device, DeviceError, Origin, PageRange, StreamId,
+    relocate::Relocate,
+};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub(crate) use rehearsal::Rehearsal;
+use sold_drive::{SoldDrive, relocation_of};
+use tap::{Step, Steps, Tap};
+
+use crate::lane::UnfitLane;
+
+/// The reason why a host cannot collect on a drive.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CannotCollect {
+    /// There is no handle for rewrites.
+    #[error(
+        "`{scheme}`: the drive has {handles} placement handles in a reclaim group, and {copies} for the host's rewrites \
+         leave none for its writes: more handles would do (`--streams`, or a profile of an FDP drive), fewer for \
+         rewrites (`host-copies=1`), or the scheme without `+host`"
+    )]
+    NoHandle {
+        /// The scheme.
+        scheme: String,
+        /// Handles in a reclaim group.
+        handles: u16,
+        /// Those asked for rewrites.
+        copies: u16,
+    },
+    /// The model would have too few units.
+    #[error(
+        "`{scheme}`: the drive has {units} erase units, and the host's model would have {model}, where the data and a \
+         collection need {least}: more spare would do (`--over-provisioning`), smaller units (`--unit`), or the scheme \
+         without `+host`"
+    )]
+    NoRoom {
+        /// The scheme.
+        scheme: String,
+        /// Units of the drive.
+        units: u32,
+        /// Units of the model.
+        model: u32,
+        /// The fewest that it needs.
+        least: u64,
+    },
+    /// The drive may place what it is handed elsewhere.
+    #[error(
+        "`{scheme}`: the drive leaves streams unheeded when it is full (`streams_off`), so that rewrites would not go \
+         where the host means them to: a drive that always heeds them would do, or the scheme without `+host`"
+    )]
+    Unheeded {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Time is simulated.
+    #[error(
+        "`{scheme}`: rewrites by the host are counted, not timed yet: leave out `--time`, or compare the scheme without \
+         `+host`"
+    )]
+    Timed {
+        /// The scheme.
+        scheme: String,
+    },
+    /// The drive holds data whose units the host does not know.
+    #[error(
+        "`{scheme}`: the host does not know in which units of that drive its data lie: begin with an empty drive \
+         (leave out `--drive`), or compare the scheme without `+host`"
+    )]
+    Aged {
+        /// The scheme.
+        scheme: String,
+    },
+}
+
+/// The counts of a drive whose garbage the host collects.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CollectedBytes {
+    /// Bytes the host wrote anew to the same addresses.
+    pub rewritten_bytes: u64,
+    /// Bytes the drive copied by itself.
+    pub copied_bytes: u64,
+    /// The sum of both.
+    pub moved_bytes: u64,
+    /// Bytes that the drive was sent: those written and those rewritten. A warranty counts these.
+    pub warranty_bytes: u64,
+    /// Handles that the host updated, and the pages that left unwritten.
+    pub finished_units: u64,
+    /// Bytes that had been written when the host gave up collecting; null if it never did.
+    pub given_up_at_bytes: Option<u64>,
+    /// Bytes of memory for each page of the drive that the model and the rehearsal hold, the scheme's own apart.
+    pub memory_bytes_per_page: f64,
+}
+
+/// The host's model of the drive, and the steps that it took.
+#[derive(Debug)]
+pub(crate) struct HostModel {
+    device: Device,
+    steps: Steps,
+    /// The handle of each stream of the model.
+    handles: Vec<StreamId>,
+}
+
+/// A drive as sold, and the host that collects on it.
+#[derive(Debug)]
+pub struct Collected {
+    /// The drive as it was asked for.
+    config: Config,
+    /// None from when the host gave up.
+    model: Option<HostModel>,
+    drive: SoldDrive,
+    boundaries: Boundaries,
+    counters: Counters,
+    rewritten_pages: u64,
+    given_up_at: Option<u64>,
+    memory_bytes: u64,
+}
+
+/// The drive that the host's model has: whole schemes place and collect on it.
+pub(crate) fn model_of(
+    spec: &SchemeSpec,
+    collection: &Collection,
+    drive: &Config,
+) -> Result<Config, CannotCollect> {
+    let scheme = || spec.name().to_owned();
+    if drive.streams_off_permille < 1000 {
+        return Err(CannotCollect::Unheeded { scheme: scheme() });
+    }
+    let (handles, groups) = (drive.handles(), drive.reclaim_groups.max(1));
+    let copies = collection.copy_handles(handles);
+    let offered = Config {
+        internal_streams: copies.saturating_mul(groups as u16),
+        ..drive.clone()
+    };
+    let copies = spec.internal_streams(&offered) / groups as u16;
+    if copies >= handles {
+        return Err(CannotCollect::NoHandle {
+            scheme: scheme(),
+            handles,
+            copies,
+        });
+    }
+    let believed = f64::from(drive.pages_per_unit) * (1.0 + collection.size_error);
+    let pages_per_unit = (believed.round() as u32).max(1);
+    let physical = u64::from(drive.physical_units) * u64::from(drive.pages_per_unit);
+    let units = (physical / u64::from(pages_per_unit)) as u32;
+    let plain = Config::new(drive.logical_pages, pages_per_unit, units);
+    let model = Config {
+        page_bytes: drive.page_bytes,
+        physical_units: units.saturating_sub(collection.spare.saturating_mul(groups)),
+        host_streams: (handles - copies) * groups as u16,
+        internal_streams: copies * groups as u16,
+        victim_rule: spec.victim_rule().unwrap_or(drive.victim_rule),
+        chips: drive.chips,
+        gc_start_free_units: drive.gc_start_free_units,
+        gc_stop_free_units: drive.gc_stop_free_units,
+        seed: drive.seed,
+        reclaim_groups: groups,
+        ..plain
+    };
+    let least = model.least_physical_units();
+    if u64::from(model.physical_units) < least {
+        return Err(CannotCollect::NoRoom {
+            scheme: scheme(),
+            units: drive.physical_units,
+            model: model.physical_units,
+            least,
+        });
+    }
+    Ok(model)
+}
+
+/// The handle for each stream of the model: those of rewrites are the last of each reclaim group.
+fn handles_of(model: &Config) -> Vec<StreamId> {
+    let groups = model.reclaim_groups as u16;
+    let (own, copies) = (model.handles(), model.internal_streams / groups);
+    let each = own + copies;
+    let host = (0..model.host_streams).map(|stream| stream / own * each + stream % own);
+    let internal =
+        (0..model.internal_streams).map(|stream| stream / copies * each + own + stream % copies);
+    host.chain(internal).map(StreamId).collect()
+}
+
+impl HostModel {
+    fn new(config: Config, relocation: &mut dyn Relocate) -> Result<HostModel, ConfigError> {
+        let handles = handles_of(&config);
+        let mut steps = Steps::new(config.streams(), config.pages_per_unit);
+        let tap = Tap {
+            relocation,
+            steps: &mut steps,
+        };
+        Ok(HostModel {
+            device: Device::new(config, &tap)?,
+            steps,
+            handles,
+        })
+    }
+}
+
+impl Collected {
+    /// A drive on which the host collects by `model`, whose relocation is `relocation`; without a model, it never does.
+    pub(crate) fn new(
+        drive: &Config,
+        collection: &Collection,
+        model: Option<(Config, &mut dyn Relocate)>,
+    ) -> Result<Collected, CollectError> {
+        let model = match model {
+            Some((config, relocation)) => Some(HostModel::new(config, relocation)?),
+            None => None,
+        };
+        let mut sold = SoldDrive::new(drive, collection)?;
+        sold.before(collection.phase)?;
+        if collection.boundaries == Boundaries::Made {
+            for handle in (0..drive.host_streams).map(StreamId) {
+                sold.update(handle)?;
+            }
+        }
+        let mut collected = Collected {
+            config: drive.clone(),
+            memory_bytes: model
+                .as_ref()
+                .map_or(0, |model| memory_bytes(&model.device)),
+            model,
+            drive: sold,
+            boundaries: collection.boundaries,
+            counters: Counters::default(),
+            rewritten_pages: 0,
+            given_up_at: None,
+        };
+        collected.count();
+        Ok(collected)
+    }
+
+    /// The drive as it was asked for.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The drive.
+    pub fn device(&self) -> &Device {
+        self.drive.device()
+    }
+
+    /// The counts as the user has them: rewrites are copies.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Pages of the user that hold data.
+    pub fn mapped_pages(&self) -> u64 {
+        self.device().mapped_pages() - self.drive.foreign_mapped_pages()
+    }
+
+    /// Pages that the user has written since the scheme began.
+    pub fn clock_pages(&self) -> u64 {
+        match &self.model {
+            Some(model) => model.device.clock_pages(),
+            None => self.counters.host_pages,
+        }
+    }
+
+    /// The host's rewrites and the drive's copies.
+    pub fn bytes(&self) -> CollectedBytes {
+        let page = u64::from(self.config.page_bytes);
+        let moved = self.counters.copied_pages;
+        CollectedBytes {
+            rewritten_bytes: self.rewritten_pages * page,
+            copied_bytes: (moved - self.rewritten_pages) * page,
+            moved_bytes: moved * page,
+            warranty_bytes: (self.counters.host_pages + self.rewritten_pages) * page,
+            finished_units: self.counters.finished_units,
+            given_up_at_bytes: self.given_up_at.map(|pages| pages * page),
+            memory_bytes_per_page: self.memory_bytes as f64 / f64::from(self.config.logical_pages),
+        }
+    }
+
+    /// Bytes of memory that the model and the rehearsal hold.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    /// Counts the memory of a device that the host rehearses on.
+    pub(crate) fn rehearses_on(&mut self, device: &Device) {
+        self.memory_bytes += memory_bytes(device);
+    }
+
+    /// Gives up collecting: from now on streams are handles of the drive.
+    pub(crate) fn give_up(&mut self) {
+        self.model = None;
+        self.given_up_at = Some(self.counters.host_pages);
+    }
+
+    /// Goes on with a model that knows nothing.
+    pub(crate) fn restart(&mut self, model: HostModel) {
+        self.model = Some(model);
+    }
+
+    /// Writes pages, in order, to a stream of the model.
+    pub(crate) fn write(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        pages: Pages<'_>,
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
+        let Some(model) = &mut self.model else {
+            let written = match pages {
+                Pages::Run(pages) => {
+                    let pages: Vec<u32> = pages.indices().map(|page| page as u32).collect();
+                    self.drive.write(&pages, stream)
+                }
+                Pages::Scattered(pages) => self.drive.write(pages, stream),
+            };
+            self.count();
+            return written;
+        };
+        let mut tap = Tap {
+            relocation,
+            steps: &mut model.steps,
+        };
+        let modelled = match pages {
+            Pages::Run(pages) => model.device.write(&mut tap, pages, stream),
+            Pages::Scattered(pages) => model.device.write_scattered(&mut tap, pages, stream),
+        };
+        let repeated = self.repeat();
+        self.count();
+        modelled.and(repeated)
+    }
+
+    /// Has the drive repeat the model's steps.
+    fn repeat(&mut self) -> Result<(), DeviceError> {
+        let Some(model) = &mut self.model else {
+            return Ok(());
+        };
+        let mut rest = &model.steps.pages[..];
+        for &step in &model.steps.steps {
+            match step {
+                Step::Program(stream, count, origin) => {
+                    let (pages, later) = rest.split_at(count as usize);
+                    rest = later;
+                    let rewrites = u64::from(origin == Origin::Copy);
+                    self.rewritten_pages += rewrites * u64::from(count);
+                    self.drive.write(pages, model.handles[stream.index()])?;
+                }
+                Step::End(stream) if self.boundaries == Boundaries::Made => {
+                    self.drive.update(model.handles[stream.index()])?;
+                }
+                Step::End(_) => {}
+            }
+        }
+        model.steps.clear();
+        Ok(())
+    }
+
+    pub(crate) fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
+        let modelled = match &mut self.model {
+            Some(model) => model.device.discard(pages),
+            None => Ok(()),
+        };
+        let discarded = self.drive.discard(pages);
+        self.count();
+        modelled.and(discarded)
+    }
+
+    /// Waits for the writes under way to the drive.
+    pub(crate) fn settle(&mut self) {
+        // A drive that takes no more says so at the next write.
+        let _ = self.drive.settle();
+        self.count();
+    }
+
+    fn count(&mut self) {
+        let drive = self.drive.device().counters();
+        // Writes under way are not the drive's yet.
+        let under_way = self.drive.under_way();
+        let foreign = self.drive.foreign_pages() + self.rewritten_pages;
+        self.counters = Counters {
+            host_pages: drive.host_pages + under_way - foreign,
+            copied_pages: drive.copied_pages + self.rewritten_pages,
+            ..*drive
+        };
+    }
+}
+
+/// Pages as they are handed to a device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pages<'a> {
+    /// One behind the other.
+    Run(PageRange),
+    /// Anywhere, in order.
+    Scattered(&'a [u32]),
+}
+
+/// Bytes of a device's mapping, of its reverse and of its ages.
+fn memory_bytes(device: &Device) -> u64 {
+    let config = device.config();
+    let physical = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
+    4 * (u64::from(config.logical_pages) + physical)
+}
+
+/// The reason why collecting cannot begin.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum CollectError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+impl From<CollectError> for UnfitLane {
+    fn from(error: CollectError) -> UnfitLane {
+        match error {
+            CollectError::Config(error) => UnfitLane::Drive(error),
+            CollectError::Device(error) => UnfitLane::Before(error),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The choice between collecting and the host half alone, by a rehearsal of the latter on a drive of its own.
+
+use std::collections::VecDeque;
+
+use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
+use anabranch_ssd::{Config, Counters};
+use anabranch_trace::Io;
+
+use super::{CannotCollect, Collected, HostModel, model_of, relocation_of};
+use crate::{
+    engine::Engine,
+    lane::{Lane, LaneError, Start, UnfitLane},
+    pages::Pages,
+};
+
+/// Judgements per capacity of writes (our choice).
+const JUDGEMENTS_PER_CAPACITY: u64 = 16;
+/// Judgements back to which both are compared: half a capacity (our choice: the first falls before two capacities).
+const WINDOW: usize = 8;
+/// The share of media pages by which collecting may be behind before the host gives up (our choice: a fifth of the bound
+/// of 0.5 % that the choice is to hold).
+const BEHIND: f64 = 0.001;
+
+/// The host half alone, rehearsed beside a host that collects.
+pub(crate) struct Rehearsal {
+    /// None where the host collects whatever it costs.
+    half: Option<Box<Lane>>,
+    logical_pages: u64,
+    next_at: u64,
+    /// The counts of both at the last judgements, since the half began to copy.
+    past: VecDeque<(Counters, Counters)>,
+    /// When the host forgets what it knew, and the policy and the model it begins anew with.
+    restart: Option<(u64, Policy, HostModel)>,
+}
+
+/// The next thing a collecting host does, beside going on.
+enum Turn {
+    /// The host half alone is better: its policy takes over.
+    GiveUp(Policy),
+    /// The host forgets what it knew.
+    Restart(Policy, HostModel),
+}
+
+impl Rehearsal {
+    pub(crate) fn learn(&mut self, names: &Names) {
+        if let Some(half) = &mut self.half {
+            half.learn(names);
+        }
+        if let Some((_, policy, _)) = &mut self.restart {
+            policy.learn(names);
+        }
+    }
+
+    pub(crate) fn recall(&mut self, profile: &KnownLifetimes) {
+        if let Some(half) = &mut self.half {
+            half.recall(profile);
+        }
+    }
+
+    /// Performs a request on the rehearsal's drive.
+    fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
+        match &mut self.half {
+            Some(half) => half.apply(io),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares both once in a while.
+    fn turn(&mut self, ours: &Counters) -> Option<Turn> {
+        if ours.host_pages < self.next_at {
+            return None;
+        }
+        self.next_at += (self.logical_pages / JUDGEMENTS_PER_CAPACITY).max(1);
+        let due = |(at, ..): &mut (u64, Policy, HostModel)| *at <= ours.host_pages;
+        if let Some((_, policy, model)) = self.restart.take_if(due) {
+            return Some(Turn::Restart(policy, model));
+        }
+        let now = (*ours, *self.half.as_ref()?.counters());
+        // Whoever collects first is behind until the other does, too.
+        if now.1.copied_pages == 0 {
+            return None;
+        }
+        self.past.push_back(now);
+        if self.past.len() <= WINDOW {
+            return None;
+        }
+        let then = self.past.pop_front()?;
+        if !gives_up(&then, &now) {
+            return None;
+        }
+        let half = self.half.take()?;
+        Some(Turn::GiveUp(half.into_policy()))
+    }
+}
+
+/// Whether collecting has cost more than the host half alone, both in all and since `then`. Counts are (ours, the half's).
+fn gives_up(then: &(Counters, Counters), now: &(Counters, Counters)) -> bool {
+    let behind = |ours: &Counters, half: &Counters| {
+        ours.media_pages() as f64 > half.media_pages() as f64 * (1.0 + BEHIND)
+    };
+    behind(&now.0, &now.1) && behind(&now.0.since(&then.0), &now.1.since(&then.1))
+}
+
+impl Lane {
+    /// Performs a request on the rehearsal's drive, and does what the comparison with it calls for.
+    pub(crate) fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
+        let Some(mut rehearsal) = self.rehearsal.take() else {
+            return Ok(());
+        };
+        let turn = rehearsal.turn(self.driven.engine.counters());
+        if turn.is_some() {
+            self.flush_batch()?;
+        }
+        let Engine::Collected(collected) = &mut self.driven.engine else {
+            return Ok(());
+        };
+        match turn {
+            Some(Turn::GiveUp(policy)) => {
+                self.policy = policy;
+                collected.give_up();
+                return Ok(());
+            }
+            Some(Turn::Restart(policy, model)) => {
+                self.policy = policy;
+                collected.restart(model);
+                self.clock_pages = 0;
+            }
+            None => {}
+        }
+        rehearsal.apply(io)?;
+        self.rehearsal = Some(rehearsal);
+        Ok(())
+    }
+
+    /// The policy, when the lane is needed no more.
+    fn into_policy(self) -> Policy {
+        self.policy
+    }
+
+    /// The lane of a scheme whose host collects.
+    pub(crate) fn collected(
+        spec: &SchemeSpec,
+        collection: &Collection,
+        drive: &Config,
+        start: &Start<'_>,
+    ) -> Result<Lane, UnfitLane> {
+        let scheme = || spec.name().to_owned();
+        if start.clock.is_some() {
+            return Err(CannotCollect::Timed { scheme: scheme() }.into());
+        }
+        if start.aged.is_some() {
+            return Err(CannotCollect::Aged { scheme: scheme() }.into());
+        }
+        let model = model_of(spec, collection, drive)?;
+        let half = spec.with_relocation(relocation_of(drive));
+        if collection.choice == Choice::Never {
+            let config = half.drive(drive);
+            let policy = policy(&half, &config, start)?;
+            let collected = Collected::new(drive, collection, None)?;
+            return Ok(lane(policy, collected, drive, start));
+        }
+        let mut own = policy(spec, &model, start)?;
+        let relocation = own.relocation_mut();
+        let mut collected = Collected::new(drive, collection, Some((model.clone(), relocation)))?;
+        let rehearsed = match collection.choice {
+            Choice::Rehearsed => Some(Box::new(Lane::build(&half, drive, start)?)),
+            _ => None,
+        };
+        if let Some(Engine::Counted(device)) = rehearsed.as_deref().map(Lane::engine) {
+            collected.rehearses_on(device);
+        }
+        let logical_pages = u64::from(drive.logical_pages);
+        let restart = (collection.restart > 0.0).then(|| {
+            let at = (collection.restart * logical_pages as f64) as u64;
+            let mut own = policy(spec, &model, start)?;
+            let model = HostModel::new(model.clone(), own.relocation_mut())?;
+            Ok::<_, UnfitLane>((at, own, model))
+        });
+        let mut lane = lane(own, collected, drive, start);
+        lane.rehearsal = Some(Box::new(Rehearsal {
+            half: rehearsed,
+            logical_pages,
+            next_at: 0,
+            past: VecDeque::new(),
+            restart: restart.transpose()?,
+        }));
+        Ok(lane)
+    }
+}
+
+fn policy(spec: &SchemeSpec, config: &Config, start: &Start<'_>) -> Result<Policy, UnfitLane> {
+    let whole = start.shown.map(|shown| shown.whole(config));
+    let shown = whole.as_ref().unwrap_or(config);
+    Ok(spec.policy_of(shown, config, start.future)?)
+}
+
+fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>) -> Lane {
+    let whole = start.shown.map(|shown| shown.whole(drive));
+    let shown = whole.as_ref().unwrap_or(drive);
+    let mut lane = Lane::new(policy, Engine::Collected(Box::new(collected)));
+    lane.pages = Pages {
+        logical_pages: shown.logical_pages,
+        page_bytes: shown.page_bytes,
+    };
+    lane.sample = start.shown.map(|shown| shown.sample);
+    lane
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(host_pages: u64, copied_pages: u64) -> Counters {
+        Counters {
+            host_pages,
+            copied_pages,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn a_host_gives_up_that_is_behind_in_all_and_lately() {
+        let then = (counts(1000, 100), counts(1000, 100));
+        let lately = |ours, half| gives_up(&then, &(counts(2000, ours), counts(2000, half)));
+        assert!(lately(203, 200));
+        assert!(!lately(202, 200), "within the bound");
+        assert!(!lately(190, 200));
+        let ahead = (counts(1000, 100), counts(1000, 150));
+        let since = |ours, half| gives_up(&ahead, &(counts(2000, ours), counts(2000, half)));
+        assert!(!since(220, 250), "behind lately, ahead in all");
+        let behind = (counts(1000, 150), counts(1000, 100));
+        let since = |ours, half| gives_up(&behind, &(counts(2000, ours), counts(2000, half)));
+        assert!(!since(250, 220), "behind in all, ahead lately");
+    }
+}
