@@ -152,7 +152,10 @@ fn completions_know_schemes_profiles_workloads_and_experiments() {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     let workload = cfg!(feature = "live").then_some("sqlite-wal");
-    for name in ["sepbit", "pcstream-emulator", "hotstorage14"].into_iter().chain(workload) {
+    for name in ["sepbit", "pcstream-emulator", "hotstorage14"]
+        .into_iter()
+        .chain(workload)
+    {
         assert!(text.contains(&format!(" {name} ")), "{name}");
     }
 }
