@@ -45,7 +45,7 @@ pub enum ImportError {
         /// The fault of the record.
         fault: ParseError,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
-        content: String,
+        content: Box<str>,
     },
     /// A line that is no event, where events are read one by one.
     #[error("{path}, {place}: {fault}: {content}; mend it, or leave it out")]
@@ -57,7 +57,7 @@ pub enum ImportError {
         /// The fault of the record.
         fault: ParseError,
         /// The line, shortened.
-        content: String,
+        content: Box<str>,
     },
     /// No format's reader understands the beginning of the file.
     #[error("the format of {path} is none that is known by its looks; {closest}")]
