@@ -376,9 +376,10 @@ fn sampled(outcome: &Comparison) -> Option<String> {
              pages of a unit (docs/sampling.md)"
         ),
     };
-    let trace = match sampled.trace_rate == "1/1" {
-        true => String::new(),
-        false => format!(" (the trace holds {})", sampled.trace_rate),
+    let trace = if sampled.trace_rate == "1/1" {
+        String::new()
+    } else {
+        format!(" (the trace holds {})", sampled.trace_rate)
     };
     Some(format!(
         "sampled: {} of the pages{trace}, {} in an erase unit; {bars}",
@@ -457,9 +458,10 @@ fn sealed(outcome: &Comparison) -> Option<String> {
 fn failed(outcome: &Comparison) -> Vec<String> {
     let any = |scheme: &&SchemeResult| scheme.retired_units > 0;
     let line = |scheme: &SchemeResult| {
-        let end = match scheme.read_only {
-            true => format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes)),
-            false => String::new(),
+        let end = if scheme.read_only {
+            format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes))
+        } else {
+            String::new()
         };
         format!(
             "{}: {} units retired ({} programs and {} erases failed){end}",

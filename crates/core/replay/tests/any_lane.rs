@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, KnownLifetimes, Names, Policy, RuleUse, SCHEMES, SchemeSpec, Whole,
-    Write,
+    Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec,
+    Whole, Write,
 };
 use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{
@@ -100,6 +100,10 @@ impl Assign for Checked {
 
     fn rule_use(&self) -> Option<RuleUse> {
         self.scheme.rule_use()
+    }
+
+    fn leaders(&self) -> &[Leader] {
+        self.scheme.leaders()
     }
 
     fn goes_by_page(&self) -> bool {

@@ -267,7 +267,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_file_put_in_the_place_of_another_has_not_its_build_id() {
-        let own = std::env::current_exe().unwrap();
+        let own = env::current_exe().unwrap();
         let found = fs::metadata(&own).unwrap();
         let file = |inode| {
             let (major, minor) = (nix::sys::stat::major, nix::sys::stat::minor);

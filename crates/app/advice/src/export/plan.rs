@@ -175,15 +175,16 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
         };
     }
     let several = text.contains("\"results\"");
-    Err(Fault::wrong_use(match several {
-        true => format!(
+    Err(Fault::wrong_use(if several {
+        format!(
             "{} holds several results: export one, of a replay on one drive",
             path.display()
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{} is neither a trace (Parquet) nor a result or lifetimes of contexts (JSON)",
             path.display()
-        ),
+        )
     }))
 }
 

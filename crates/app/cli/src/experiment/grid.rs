@@ -159,9 +159,12 @@ impl From<Again> for String {
 
 /// The words as a shell command, quoted where needed.
 fn command(words: &[String]) -> String {
-    let quoted = |word: &String| match word.contains(['*', ' ', '(', ';', '&', '$']) {
-        true => format!("'{word}'"),
-        false => word.clone(),
+    let quoted = |word: &String| {
+        if word.contains(['*', ' ', '(', ';', '&', '$']) {
+            format!("'{word}'")
+        } else {
+            word.clone()
+        }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

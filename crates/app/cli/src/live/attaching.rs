@@ -18,7 +18,10 @@ pub fn attach(options: Options, mut is_ended: impl FnMut() -> bool) -> Result<Pr
     let (sender, attached) = channel();
     let attaching = thread::Builder::new().name("attaching".to_owned());
     // After an interruption this thread ends with the process.
-    let spawned = attaching.spawn(move || sender.send(Probe::attach(&options)));
+    let spawned = attaching.spawn(move || {
+        // Nobody waits for a probe that comes after an interruption.
+        let _ = sender.send(Probe::attach(&options));
+    });
     spawned.map_err(Failure::work)?;
     loop {
         match attached.recv_timeout(PAUSE) {

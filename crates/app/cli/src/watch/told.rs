@@ -91,9 +91,10 @@ impl Told {
             say::above(None);
         }
         self.publish(snapshot, devices)?;
-        match self.prints {
-            true => Ok(()),
-            false => print(&format!("{}\n", screen(snapshot))),
+        if self.prints {
+            Ok(())
+        } else {
+            print(&format!("{}\n", screen(snapshot)))
         }
     }
 
@@ -124,9 +125,10 @@ impl Told {
             }
             self.refused = refused;
         }
-        match self.prints {
-            true => is_read(&format!("{snapshot}\n")),
-            false => Ok(true),
+        if self.prints {
+            is_read(&format!("{snapshot}\n"))
+        } else {
+            Ok(true)
         }
     }
 }

@@ -38,7 +38,7 @@ enum Turn {
     /// The host half alone is better: its policy takes over.
     GiveUp(Policy),
     /// The host forgets what it knew.
-    Restart(Policy, HostModel),
+    Restart(Policy, Box<HostModel>),
 }
 
 impl Rehearsal {
@@ -73,7 +73,7 @@ impl Rehearsal {
         self.next_at += (self.logical_pages / JUDGEMENTS_PER_CAPACITY).max(1);
         let due = |(at, ..): &mut (u64, Policy, HostModel)| *at <= ours.host_pages;
         if let Some((_, policy, model)) = self.restart.take_if(due) {
-            return Some(Turn::Restart(policy, model));
+            return Some(Turn::Restart(policy, Box::new(model)));
         }
         let now = (*ours, *self.half.as_ref()?.counters());
         // Whoever collects first is behind until the other does, too.
@@ -122,7 +122,7 @@ impl Lane {
             }
             Some(Turn::Restart(policy, model)) => {
                 self.policy = policy;
-                collected.restart(model);
+                collected.restart(*model);
                 self.clock_pages = 0;
             }
             None => {}

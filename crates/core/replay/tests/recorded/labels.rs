@@ -54,7 +54,7 @@ fn alike(seed: u64) -> String {
         }
         contexts.push(own);
     }
-    labels(contexts.iter(), &FilesWritten::default()).join(" | ")
+    labels(contexts.iter(), &FilesWritten::default(), &|_| None).join(" | ")
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Foreign traces that cannot be imported, each with the remedy.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -39,7 +39,7 @@ pub enum ImportError {
     )]
     Record {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// The line or record in the file.
         place: Place,
         /// The fault of the record.
@@ -51,7 +51,7 @@ pub enum ImportError {
     #[error("{path}, {place}: {fault}: {content}; mend it, or leave it out")]
     Event {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// The line in the file.
         place: Place,
         /// The fault of the record.

@@ -11,6 +11,7 @@ use crate::{
     assign::{Assign, ContextName, Names, Write},
     file_classes::FileClasses,
     known_lifetimes::KnownLifetimes,
+    leaders::Leader,
     parameter::one_of,
     rules::RuleUse,
 };
@@ -148,6 +149,10 @@ impl Assign for ByFile {
 
     fn rule_use(&self) -> Option<RuleUse> {
         self.inner.rule_use()
+    }
+
+    fn leaders(&self) -> &[Leader] {
+        self.inner.leaders()
     }
 
     fn goes_by_page(&self) -> bool {

@@ -44,7 +44,8 @@ pub(super) const ROW: FormatRow = FormatRow {
                 columns: options.columns.clone().unwrap_or_default(),
                 is_to_be_guessed: options
                     .columns
-                    .as_ref().is_none_or(|map| map.id_unit_bytes.is_none()),
+                    .as_ref()
+                    .is_none_or(|map| map.id_unit_bytes.is_none()),
                 remark: None,
             })
         },
