@@ -43,7 +43,7 @@ fn each_scheme_shows_what_share_of_the_gap_it_closes() {
     let directory = TempDir::new().unwrap();
     let trace = trace(&directory);
     let trace = trace.to_str().unwrap();
-    let result = replay(&[trace, "--scheme", "baseline,pcstream,oracle"]);
+    let result = replay(&[trace, "--scheme", "baseline+gc,pcstream,oracle"]);
     let schemes = &result["schemes"];
     let share = |index: usize| schemes[index]["gap_closed"]["oracle"].as_f64().unwrap();
     assert_eq!((share(0), share(2)), (0.0, 1.0));
@@ -57,7 +57,7 @@ fn each_scheme_shows_what_share_of_the_gap_it_closes() {
         "replay",
         trace,
         "--scheme",
-        "baseline,oracle",
+        "baseline+gc,oracle",
         "--unit=2MiB",
     ];
     let table = String::from_utf8(anabranch(&bounds).stdout).unwrap();

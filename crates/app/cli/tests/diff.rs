@@ -28,7 +28,7 @@ fn a_trace_in_place_of_a_result_is_told_how_to_make_one() {
     for verb in [&["report"][..], &["diff", text(&trace)]] {
         let words = complaint(&[verb, &[text(&trace)]].concat(), 2);
         assert!(
-            words.contains("anabranch replay TRACE -o RESULT.json"),
+            words.contains("is a trace and no result") && words.contains("-o RESULT.json"),
             "{words}"
         );
     }

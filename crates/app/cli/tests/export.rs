@@ -252,7 +252,7 @@ fn the_command_that_a_verdict_names_works_as_it_stands() {
         "--unit",
         "4MiB",
         "--scheme",
-        "baseline,pcstream",
+        "baseline+gc,pcstream",
         "--json",
     ]));
     let next = replayed["verdict"]["next"].as_str().unwrap();

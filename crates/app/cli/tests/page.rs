@@ -130,7 +130,8 @@ fn the_csv_holds_the_results_numbers() {
     assert_eq!(rows(&csv).len(), schemes.len());
     for (row, scheme) in rows(&csv).iter().zip(schemes) {
         assert_eq!(row[0], scheme["name"]);
-        assert_eq!(row[1].parse::<f64>().unwrap(), scheme["waf"]);
+        assert_eq!(row[1].parse::<f64>().unwrap(), scheme["waf_window"]);
+        assert_eq!(row[2].parse::<f64>().unwrap(), scheme["waf"]);
         assert_eq!(row[7].parse::<u64>().unwrap(), scheme["copied_bytes"]);
     }
     browser.evaluate("document.querySelector('#waf summary').click()");
@@ -391,11 +392,11 @@ fn a_broken_result_is_wrong_input_and_leaves_no_page() {
     let page = directory.path().join("page.html");
     let broken = directory.path().join("broken.json");
     for (content, word) in [
-        ("{\"schema\": 1", "EOF"),
-        ("{\"schema\": 1, \"results\": []}", "no result"),
+        ("{\"schema\": 2", "EOF"),
+        ("{\"schema\": 2, \"results\": []}", "no result"),
         ("{\"schema\": 9}", "schema 9"),
         ("[1, 2]", "schema"),
-        ("{\"schema\": 1, \"seed\": \"x\"}", "no result"),
+        ("{\"schema\": 2, \"seed\": \"x\"}", "no result"),
     ] {
         fs::write(&broken, content).unwrap();
         let said = complaint(&["report", text(&broken), "-o", text(&page)], 2);

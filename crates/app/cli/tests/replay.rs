@@ -39,7 +39,7 @@ fn a_trace_is_compared_and_the_result_says_everything_that_decided_it() {
         result,
         serde_json::from_slice::<Value>(&fs::read(out).unwrap()).unwrap()
     );
-    assert_eq!(result["schema"], 1);
+    assert_eq!(result["schema"], 2);
     assert_eq!(result["seed"], 5);
     assert_eq!(result["source"]["host_bytes"], 1200_u64 << 20);
     assert_eq!(result["source"]["lost_events"], 0);

@@ -50,7 +50,7 @@ pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>, more: Opti
             time::sleep(PATIENCE / 100).await;
             continue;
         };
-        if let Some((place, given_up)) = places.admit(peer.ip()) {
+        if let Some((place, given_up)) = places.admit_soon(peer.ip()).await {
             let told = Arc::clone(&told);
             tokio::spawn(async move {
                 // A slow reader gets no answer, and a silent one gives way to those that ask.

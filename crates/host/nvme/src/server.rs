@@ -5,7 +5,7 @@ mod ticking;
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -35,9 +35,6 @@ use places::Places;
 /// the TCP connections of all its queues before it sends the first Connect.
 const NEWCOMERS: usize = 64;
 const HOSTS_AT_ONCE: usize = 8;
-/// Looks for a place that is free, and the time between two (our choice).
-const LOOKS: u32 = 100;
-const LOOK: Duration = Duration::from_millis(1);
 /// Pause before accepting again where the system refuses (our choice): mostly too many
 /// open files, which others' closing ends.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -216,21 +213,6 @@ async fn farewell(target: &Target) {
 /// Target and TLS context of connections.
 type Served = (Arc<Target>, Option<Arc<Tls>>);
 
-/// Takes a place for a connection. Connections whose places were given up may need a moment to end.
-async fn admit(
-    places: &Arc<Places>,
-    peer: IpAddr,
-) -> Option<(places::Place, oneshot::Receiver<()>)> {
-    for _ in 0..LOOKS {
-        let place = places.admit(peer);
-        if place.is_some() {
-            return place;
-        }
-        time::sleep(LOOK).await;
-    }
-    None
-}
-
 async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::Receiver<()>) {
     let options = &target.options;
     let most_queues = usize::from(options.most_queues);
@@ -253,7 +235,7 @@ async fn accept(listener: TcpListener, (target, tls): Served, stopped: oneshot::
             }
         };
         // Dropped, the stream closes, and the host may try again.
-        let Some(place) = admit(&places, peer.ip()).await else {
+        let Some(place) = places.admit_soon(peer.ip()).await else {
             warn!(%peer, "connection dropped: too many are open");
             continue;
         };

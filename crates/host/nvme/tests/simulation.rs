@@ -15,6 +15,8 @@ mod commands;
 mod disk;
 #[path = "simulation/host.rs"]
 mod host;
+#[path = "simulation/host_bytes.rs"]
+mod host_bytes;
 #[path = "simulation/model.rs"]
 mod model;
 #[path = "simulation/plan.rs"]

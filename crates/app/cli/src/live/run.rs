@@ -86,7 +86,8 @@ pub fn run(arguments: &RunArguments) -> Result {
     let seen_nothing = result.as_ref().is_ok_and(is_void);
     let wrote_nothing = seen_nothing && names_no_file(&recorded.tables);
     let is_void = wrote_nothing || seen_nothing && end.has_failed();
-    if wrote_nothing {
+    // An end that is not good has a line of its own, which says that nothing is compared.
+    if wrote_nothing && end.is_good() {
         say::note(&wrote_nothing_words(stages.knows_the_drive()));
     } else if seen_nothing && !is_void && !stages.knows_the_drive() {
         say::note(&format!(
@@ -99,7 +100,9 @@ pub fn run(arguments: &RunArguments) -> Result {
     let kept = if is_kept { plan.keep(recorded) } else { Ok(()) };
     let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
     let published = result.map_err(Failure::from).and_then(|mut result| {
-        if let Some(trace) = trace.filter(|trace| !is_standard_output(trace)) {
+        // Who interrupts a run waits for no more replays: a replay of its trace shows the same.
+        let trace = trace.filter(|trace| !is_standard_output(trace) && !end.was_interrupted);
+        if let Some(trace) = trace {
             complete_from(&mut result, trace, arguments);
         }
         let publish = if is_void { keep } else { publish };

@@ -156,10 +156,15 @@ fn an_interruption_while_probes_attach_is_obeyed_at_once() {
     let place = Place::new();
     let device = Device::new(&place);
     let trace = place.path("trace.parquet");
+    let run = ["run", "--size", "64MiB", "--no-trace"];
     for words in [
         &["record", "--device", &device.0, "-o", &trace][..],
         &["watch", &device.0],
-        &["run", "--size", "64MiB", "--no-trace", "--", "sleep", "60"],
+        &[
+            &run[..],
+            &["--backing", place.directory(), "--", "sleep", "60"],
+        ]
+        .concat(),
     ] {
         let (took, ended) = interrupted_at_once(words);
         assert!(took < Duration::from_secs(3), "{words:?}: {took:?}");
@@ -167,6 +172,8 @@ fn an_interruption_while_probes_attach_is_obeyed_at_once() {
         let is_known = ended.stderr.contains("interrupted before") || ended.status.success();
         assert!(is_known, "{words:?}: {ended:?}");
     }
+    // Its file lies in the place as well.
+    drop(device);
     place.wait_until_abandoned();
 }
 

@@ -11,7 +11,7 @@ const DRIVE: [&str; 6] = [
     "--unit",
     "1MiB",
     "--scheme",
-    "baseline,hints,manual,autostream-sfr,fstream,vstream,pcstream,sepbit,baseline+age",
+    "baseline+gc,hints,manual,autostream-sfr,fstream,vstream,pcstream,sepbit,baseline+age",
 ];
 
 const DB_BENCH: [&str; 11] = [

@@ -195,11 +195,19 @@ impl Ended {
     #[track_caller]
     pub fn shows_table(&self) {
         assert!(
-            self.stdout.contains("| baseline ") && self.stdout.contains("drive: "),
+            self.stdout.contains("| baseline") && self.stdout.contains("drive: "),
             "{}{}",
             self.stdout,
             self.stderr
         );
+    }
+
+    /// The words for a program that wrote no file on the drive, and no table.
+    #[track_caller]
+    pub fn compares_nothing(&self) {
+        assert_eq!(self.stdout, "", "{}", self.stderr);
+        let words = "the program wrote nothing to the drive, so that there is nothing to compare";
+        assert!(self.stderr.contains(words), "{}", self.stderr);
     }
 
     /// One line that says all these things, and nothing on standard output.

@@ -31,7 +31,14 @@ fn two_devices_are_counted_exactly_each_by_itself() {
     let (one, two) = (Device::new(&place), Device::of(&place.path("other")));
     let watcher = Watcher::start(
         &place,
-        &[&one.0, &two.0, "--sample", "1/1", "-s", "baseline,pcstream"],
+        &[
+            &one.0,
+            &two.0,
+            "--sample",
+            "1/1",
+            "-s",
+            "baseline+gc,pcstream",
+        ],
     );
     dd(&one, 20);
     dd(&two, 7);

@@ -84,7 +84,7 @@ function gridFigure(results, keys, choose) {
   const title = "The grid";
   if (keys.length === 0) return figure("grid", title, "These results do not differ in any setting.");
   const names = [...new Set(results.flatMap((result) => result.schemes.map((scheme) => scheme.name)))];
-  const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => understand(result).best) ? "life" : `waf:${names[0]}` };
+  const grid = { results, columnKey: keys[0], rowKey: keys[1] ?? null, measure: results.some((result) => MEASURES.life[1](result) !== null) ? "life" : `waf:${names[0]}` };
   const holder = html("div");
   const show = () => holder.replaceChildren(plot(`${measureOf(grid.measure)[0]} over ${settingName(grid.columnKey)}${grid.rowKey ? ` and ${settingName(grid.rowKey)}` : ""}`,
     (place, width) => drawHeat(place, width, grid, choose), "group"));

@@ -14,9 +14,14 @@ use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time};
+
+/// Looks for a place that is free, and the time between two (our choice).
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The places of a listener.
 #[derive(Debug)]
@@ -81,6 +86,21 @@ impl Places {
         });
         let places = Arc::clone(self);
         Some((Place { places, number }, notice))
+    }
+
+    /// Takes a place as [`Places::admit`] does. Connections whose places were given up may need a moment to end.
+    pub(crate) async fn admit_soon(
+        self: &Arc<Self>,
+        peer: IpAddr,
+    ) -> Option<(Place, oneshot::Receiver<()>)> {
+        for _ in 0..LOOKS {
+            let place = self.admit(peer);
+            if place.is_some() {
+                return place;
+            }
+            time::sleep(LOOK).await;
+        }
+        None
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

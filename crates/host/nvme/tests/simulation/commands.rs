@@ -154,8 +154,8 @@ impl World {
             // What could not be zeroed the drive hears of again.
             What::Discard(ranges) if !done => {
                 for &blocks in ranges {
-                    self.perhaps_wrote(blocks);
                     let (begin, end) = self.plan.touched(blocks.first, blocks.count);
+                    self.streams.perhaps_wrote(end - begin);
                     let (number, now) = (command.number | 1 << 63, self.now);
                     for page in begin..end {
                         self.pages.begin(page, number, Value::Data(number), now);
@@ -217,6 +217,7 @@ impl World {
                     tag => *tag,
                 };
                 self.streams.wrote(identity, part, tag, end - begin);
+                self.host_bytes.wrote(self.plan.bytes_of(blocks.count));
             }
             What::Flush => self.blocks.flushed(command.begun),
             What::Streams(..) | What::ReleaseStream(..) | What::AllocateStreams(..) => {
@@ -376,12 +377,8 @@ impl World {
     fn check_statistics(&mut self, log: &[u8]) -> Check {
         let field = log.get(..16).ok_or("a short log")?;
         let bytes = u128::from_le_bytes(field.try_into().map_err(|_| "a short log")?);
-        let ought = u128::from(self.streams.total()) * 4096;
-        if bytes == ought {
-            Ok(())
-        } else {
-            Err(format!("HBMW is {bytes}, ought to be {ought}"))
-        }
+        let bytes = bytes.try_into().map_err(|_| "HBMW of 2^64 bytes")?;
+        self.check_host_bytes(bytes)
     }
 }
 

@@ -173,9 +173,14 @@ impl Plan {
         (begin.div_ceil(4096), end / 4096)
     }
 
+    /// Bytes of so many blocks.
+    pub fn bytes_of(&self, count: u32) -> u64 {
+        u64::from(count) * self.block_bytes
+    }
+
     fn bytes(&self, first: u64, count: u32) -> (u64, u64) {
         let begin = first * self.block_bytes;
-        (begin, begin + u64::from(count) * self.block_bytes)
+        (begin, begin + self.bytes_of(count))
     }
 
     pub fn checkpoint(&self, disk: &Disk) -> Checkpoint {

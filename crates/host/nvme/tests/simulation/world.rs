@@ -11,6 +11,7 @@ use anabranch_nvme::{Options, Target, Totals, store::Store};
 use super::{
     disk::Disk,
     host::{Blocks, Link, SUBSYSTEM, Said, What},
+    host_bytes::HostBytes,
     model::{Registers, Value},
     plan::{Counted, Kind, Part, Plan, counted, held},
     random::Random,
@@ -61,6 +62,7 @@ pub struct World {
     pub blocks: Registers,
     pub pages: Registers,
     pub streams: Streams,
+    pub host_bytes: HostBytes,
     /// States of which one is to be found at the next start.
     pub saved: Vec<Option<Counted>>,
     /// Whether the drive was stopped; `None` where stopping failed.
@@ -82,6 +84,7 @@ impl World {
             blocks: Registers::new(plan.blocks()),
             pages: Registers::new(plan.config.logical_pages.into()),
             streams: Streams::new(&plan),
+            host_bytes: HostBytes::default(),
             lines: BTreeMap::new(),
             last_line: 0,
             attached: vec![None; identities.len()],
@@ -173,6 +176,7 @@ impl World {
             .restart(&self.plan, &drive, &pages[..host], taken_in)?;
         self.see_contents(power_failed)?;
         self.target = target(&self.plan, &self.disk, drive)?;
+        self.host_bytes = HostBytes::default();
         self.target.set_now_ms(self.time_ms);
         // Until the mark is made, it may be there or not.
         self.stopped = self.stopped.filter(|&stopped| !stopped);
@@ -370,6 +374,19 @@ impl World {
     pub fn perhaps_wrote(&mut self, blocks: Blocks) {
         let (begin, end) = self.plan.touched(blocks.first, blocks.count);
         self.streams.perhaps_wrote(end - begin);
+        self.host_bytes
+            .perhaps_wrote(self.plan.bytes_of(blocks.count));
+    }
+
+    /// Bytes that hosts wrote are counted as they wrote them, not in pages.
+    pub fn check_host_bytes(&mut self, counted: u64) -> Check {
+        let lines = self.lines.values();
+        let under_way = lines.flat_map(|line| line.link.commands.values());
+        let zeroing = under_way.map(|command| match &command.what {
+            What::Zero(blocks, _) => self.plan.bytes_of(blocks.count),
+            _ => 0,
+        });
+        self.host_bytes.check(counted, zeroing.sum())
     }
 
     fn check_streams(&mut self) -> Check {
@@ -411,6 +428,8 @@ impl World {
     /// All that must hold at any time.
     pub fn check(&mut self) -> Check {
         self.check_streams()?;
+        let counted = self.target.totals().sums().host_bytes();
+        self.check_host_bytes(counted)?;
         let drive = self.target.drive();
         drive.verify().map_err(|error| error.to_string())?;
         if drive.counters().host_pages != self.streams.total() {
@@ -419,7 +438,7 @@ impl World {
         if let Some(fdp) = drive.as_fdp()
             && fdp.statistics().host_bytes != u128::from(self.streams.total()) * 4096
         {
-            return Err("HBMW is not what hosts wrote".to_owned());
+            return Err("the device's host bytes are not its streams'".to_owned());
         }
         // What a read-only drive refuses, it does not know of.
         let pages = if drive.is_read_only() {
