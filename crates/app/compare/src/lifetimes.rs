@@ -42,7 +42,7 @@ impl Lifetimes {
 
     /// Gives a lane the lifetimes that earlier runs learned.
     pub fn recall(&self, lane: &mut Lane) {
-        lane.recall(&self.known);
+        lane.restore_lifetimes(&self.known);
     }
 
     /// Writes the lifetimes known to the first lane that learns of contexts.

@@ -42,7 +42,7 @@ fn place(assign: &mut dyn Assign, request_pages: u32, load: &mut Load) {
         if request_pages == 1 {
             pages.clear();
             pages.extend(writes.iter().map(|write| write.pages.first));
-            assign.touch(&pages);
+            assign.prefetch(&pages);
         }
         for write in &writes {
             std::hint::black_box(assign.assign(write));

@@ -3,7 +3,7 @@
 use anabranch_ssd::{PageRange, StreamId};
 use anabranch_trace::{Context, ContextId, ContextKind, File, FileId, Io, Tables, WriteHint};
 
-use crate::{known_lifetimes::KnownLifetimes, rules::RuleUse};
+use crate::{known_lifetimes::KnownLifetimes, leaders::Leader, rules::RuleUse};
 
 /// A write request as a scheme gets it, before the device performs it.
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +112,7 @@ pub trait Assign: Send {
 
     /// Pages about to be written one by one: a scheme with tables by page reads them now, one after the other, so that
     /// their cache misses overlap. Changes nothing.
-    fn touch(&self, _pages: &[u32]) {}
+    fn prefetch(&self, _pages: &[u32]) {}
 
     /// The host discarded `pages` at logical time `now_pages`: the data there died. Pages without
     /// data are to be ignored (file systems discard far more than they wrote).
@@ -131,7 +131,7 @@ pub trait Assign: Send {
     fn learn(&mut self, _names: &Names) {}
 
     /// Gives the lifetimes that an earlier run learned, before anything else.
-    fn recall(&mut self, _profile: &KnownLifetimes) {}
+    fn restore_lifetimes(&mut self, _known: &KnownLifetimes) {}
 
     /// The lifetimes of contexts learned in this run and those before; `None` if the scheme learns
     /// none.
@@ -142,6 +142,11 @@ pub trait Assign: Send {
     /// The use of its rules so far, if the scheme goes by rules.
     fn rule_use(&self) -> Option<RuleUse> {
         None
+    }
+
+    /// The settings that led so far, in order; empty if the scheme changes none.
+    fn leaders(&self) -> &[Leader] {
+        &[]
     }
 
     /// Whether the scheme places each page of a request by itself: requests of several pages are

@@ -31,7 +31,7 @@ pub(crate) fn part<T>(table: &mut [T], pages: PageRange) -> &mut [T] {
 
 /// Reads the entries of pages that are needed soon: the reads do not wait for one another, so that their cache misses overlap.
 #[inline]
-pub(crate) fn touch<T: Copy>(table: &[T], pages: &[u32]) {
+pub(crate) fn prefetch<T: Copy>(table: &[T], pages: &[u32]) {
     for &page in pages {
         std::hint::black_box(table.get(page as usize).copied());
     }

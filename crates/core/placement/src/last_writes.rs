@@ -2,7 +2,7 @@
 
 use anabranch_ssd::PageRange;
 
-use crate::by_page::{part, touch};
+use crate::by_page::{part, prefetch};
 
 /// Number of values of the clock; value 0 marks a page without data.
 const CLOCK: u64 = u32::MAX as u64;
@@ -38,8 +38,8 @@ impl LastWrites {
     }
 
     /// Reads the times of pages that are needed soon.
-    pub(crate) fn touch(&self, pages: &[u32]) {
-        touch(&self.stamps, pages);
+    pub(crate) fn prefetch(&self, pages: &[u32]) {
+        prefetch(&self.stamps, pages);
     }
 
     /// Records that the host writes a page. Answers with the age of the data it replaces.

@@ -1,5 +1,5 @@
-//! A scheme at work on a drive: the one that places writes, hears of deaths, and decides about copies
-//! and victims.
+//! A scheme at work on a drive: it places writes, is notified of deaths, and decides about copies and
+//! victims.
 
 use std::fmt;
 
@@ -109,9 +109,9 @@ impl Policy {
         Ok(())
     }
 
-    /// Tells the host half of pages about to be written one by one ([`Assign::touch`]).
-    pub fn touch(&self, pages: &[u32]) {
-        self.host().touch(pages);
+    /// Tells the host half of pages about to be written one by one ([`Assign::prefetch`]).
+    pub fn prefetch(&self, pages: &[u32]) {
+        self.host().prefetch(pages);
     }
 
     /// Tells the host half that the host discards pages at logical time `now_pages`
@@ -132,9 +132,9 @@ impl Policy {
     }
 
     /// Gives the host half the lifetimes an earlier run learned, before anything else
-    /// ([`Assign::recall`]).
-    pub fn recall(&mut self, profile: &KnownLifetimes) {
-        self.host_mut().recall(profile);
+    /// ([`Assign::restore_lifetimes`]).
+    pub fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+        self.host_mut().restore_lifetimes(known);
     }
 }
 

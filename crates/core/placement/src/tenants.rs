@@ -230,9 +230,9 @@ impl Assign for Tenants {
         self.stream(place, wanted)
     }
 
-    fn touch(&self, pages: &[u32]) {
+    fn prefetch(&self, pages: &[u32]) {
         for place in &self.places {
-            place.scheme.touch(pages);
+            place.scheme.prefetch(pages);
         }
     }
 
@@ -256,9 +256,9 @@ impl Assign for Tenants {
         }
     }
 
-    fn recall(&mut self, profile: &KnownLifetimes) {
+    fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
         for place in &mut self.places {
-            place.scheme.recall(profile);
+            place.scheme.restore_lifetimes(known);
         }
     }
 

@@ -146,7 +146,7 @@ fn what_pcstream_learned_in_another_run_is_told_too() {
         let spec: SchemeSpec = name.parse().unwrap();
         let mut assign = spec.build(&drive).unwrap();
         drop(spec);
-        assign.recall(&profile);
+        assign.restore_lifetimes(&profile);
         assign.learn(&names);
         assert_told(name, &mut *assign, &drive, held);
     }

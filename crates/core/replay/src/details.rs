@@ -102,6 +102,47 @@ pub struct SchemeDetails {
     pub placements: Vec<Placement>,
     /// Units by the number of their erases.
     pub erases: Vec<ErasedUnits>,
+    /// The settings that led, in order, for a scheme that changes its setting while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaders: Vec<Leader>,
+}
+
+/// A setting of the scheme that leads from some time on. At most 64 are kept, the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Leader {
+    /// Bytes the host had written when it took over.
+    pub since_bytes: u64,
+    /// The setting's name.
+    pub setting: String,
+    /// The rule by which it took over: `first`, `cheaper`, `rules-match` or `rules-match-little`.
+    pub reason: String,
+    /// The costs of all settings when it took over; empty for the first leader.
+    pub costs: Vec<SettingCost>,
+}
+
+/// Copies that a setting has made and owes, scaled to the drive. Older ones count less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingCost {
+    /// The setting's name.
+    pub setting: String,
+    /// Bytes copied and owed.
+    pub bytes: u64,
+}
+
+impl Leader {
+    /// A scheme's leader, in the bytes of a drive.
+    pub(crate) fn of(leader: &anabranch_placement::Leader, page_bytes: u64) -> Leader {
+        let cost = |one: &anabranch_placement::SettingCost| SettingCost {
+            setting: one.setting.to_owned(),
+            bytes: (one.pages * page_bytes as f64) as u64,
+        };
+        Leader {
+            since_bytes: leader.since_pages * page_bytes,
+            setting: leader.setting.to_owned(),
+            reason: leader.reason.name().to_owned(),
+            costs: leader.costs.iter().map(cost).collect(),
+        }
+    }
 }
 
 /// Share of the drive that held data at one time.

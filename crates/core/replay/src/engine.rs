@@ -124,8 +124,8 @@ impl Engine {
     }
 
     /// Reads the mapping of pages that are written soon, so that their cache misses overlap.
-    pub fn touch(&self, pages: &[u32]) {
-        device!(self, device => device.touch(pages));
+    pub fn prefetch(&self, pages: &[u32]) {
+        device!(self, device => device.prefetch(pages));
     }
 
     /// Ends the current write: it has no more pages.

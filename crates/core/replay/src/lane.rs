@@ -261,8 +261,8 @@ impl Lane {
 
     /// Gives the scheme the lifetimes that an earlier run learned. To be called before anything
     /// else.
-    pub fn recall(&mut self, profile: &KnownLifetimes) {
-        self.policy.recall(profile);
+    pub fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+        self.policy.restore_lifetimes(known);
     }
 
     /// Keeps from now on what [`Lane::placements`] answers with.
@@ -307,13 +307,13 @@ impl Lane {
     /// As for [`Lane::apply`]: those of the first request that cannot be performed.
     pub fn apply_all(&mut self, ios: &[Io]) -> Result<(), LaneError> {
         ios.chunks(AHEAD).try_for_each(|ios| {
-            self.touch(ios);
+            self.prefetch(ios);
             ios.iter().try_for_each(|io| self.apply(io))
         })
     }
 
     /// Reads what device and scheme know of the first page of each short write of a batch: the pages behind it lie beside it.
-    fn touch(&mut self, ios: &[Io]) {
+    fn prefetch(&mut self, ios: &[Io]) {
         let page_bytes = u64::from(self.pages.page_bytes);
         let longest = page_bytes * SHORT_PAGES;
         let short = |io: &&Io| io.operation == Operation::Write && io.length_bytes <= longest;
@@ -321,9 +321,9 @@ impl Lane {
         self.ahead.clear();
         self.ahead.extend(ios.iter().filter(short).map(first));
         if self.sample.is_none() {
-            self.driven.engine.touch(&self.ahead);
+            self.driven.engine.prefetch(&self.ahead);
         }
-        self.policy.touch(&self.ahead);
+        self.policy.prefetch(&self.ahead);
     }
 
     /// Performs a read, which changes the time only. A read beyond the drive, which a trace of a
@@ -410,7 +410,7 @@ impl Lane {
     /// The details for pictures, if [`Lane::watch`] was called.
     pub fn details(&self) -> Option<SchemeDetails> {
         let watch = self.driven.watch.as_ref()?;
-        Some(watch.details(&self.driven.engine))
+        Some(watch.details(&self.driven.engine, self.assign()))
     }
 
     /// Counters over the run.

@@ -49,8 +49,8 @@ pub mod synthetic;
 mod verdict;
 
 pub use details::{
-    Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, LifePoints,
-    Lives, Moment, Placement, SchemeDetails, StreamLives, Survey,
+    Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, Leader,
+    LifePoints, Lives, Moment, Placement, SchemeDetails, SettingCost, StreamLives, Survey,
 };
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError, Progress};

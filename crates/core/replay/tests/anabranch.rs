@@ -175,3 +175,37 @@ fn what_a_scheme_copies_changes_only_when_it_is_meant_to() {
     });
     assert_eq!(found, expected);
 }
+
+#[test]
+fn details_list_the_settings_that_led() {
+    let leaders = |scheme: &str| {
+        let start = anabranch_replay::Start::default();
+        let mut lane = Lane::build(&scheme.parse().unwrap(), &drive(8, 8), &start).unwrap();
+        lane.watch();
+        for io in &log_pages_and_tables() {
+            lane.apply(io).unwrap();
+        }
+        lane.flush_batch().unwrap();
+        lane.details().unwrap().leaders
+    };
+    for scheme in ["anabranch", "anabranch+gc"] {
+        let found = leaders(scheme);
+        assert_eq!(
+            (found[0].setting.as_str(), found[0].since_bytes),
+            ("rules", 0)
+        );
+        // Files have no names here.
+        assert_eq!(found[1].reason, "rules-match-little");
+        assert!(found.is_sorted_by_key(|one| one.since_bytes));
+        for pair in found.windows(2) {
+            let cost = |name: &str| pair[1].costs.iter().find(|one| one.setting == name);
+            let costs = [&pair[0], &pair[1]].map(|one| cost(&one.setting).unwrap().bytes);
+            assert!(
+                pair[1].reason != "cheaper" || costs[1] < costs[0],
+                "{pair:?}"
+            );
+        }
+    }
+    assert!(leaders("anabranch:rehearse=off").is_empty());
+    assert!(leaders("baseline").is_empty());
+}

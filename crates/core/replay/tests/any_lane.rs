@@ -74,8 +74,8 @@ impl Assign for Checked {
         stream
     }
 
-    fn touch(&self, pages: &[u32]) {
-        self.scheme.touch(pages);
+    fn prefetch(&self, pages: &[u32]) {
+        self.scheme.prefetch(pages);
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
@@ -90,8 +90,8 @@ impl Assign for Checked {
         self.scheme.learn(names);
     }
 
-    fn recall(&mut self, lifetimes: &KnownLifetimes) {
-        self.scheme.recall(lifetimes);
+    fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+        self.scheme.restore_lifetimes(known);
     }
 
     fn learned(&self) -> Option<KnownLifetimes> {
@@ -126,8 +126,8 @@ impl Relocate for Checked {
         self.copy(stream)
     }
 
-    fn touch_survivors(&self, pages: &[u32]) {
-        self.scheme.touch_survivors(pages);
+    fn prefetch_survivors(&self, pages: &[u32]) {
+        self.scheme.prefetch_survivors(pages);
     }
 
     fn wants_ages(&self) -> bool {

@@ -294,7 +294,7 @@ impl<O: Observe> Device<O> {
             self.check_range(PageRange::new(page, 1))?;
         }
         for batch in pages.chunks(BATCH) {
-            self.touch(batch);
+            self.prefetch(batch);
             let mut rest = batch;
             while !rest.is_empty() {
                 let (joined, room) = self.host_room(relocation, stream)?;

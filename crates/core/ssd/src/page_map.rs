@@ -109,7 +109,7 @@ impl PageMap {
     /// Looks at the pages once. The looks do not wait for one another, so that their cache misses overlap. Pages
     /// beyond the drive are passed over.
     #[inline]
-    pub(crate) fn touch(&self, pages: &[u32]) {
+    pub(crate) fn prefetch(&self, pages: &[u32]) {
         in_either!(self, slots => {
             let there = pages.iter().filter_map(|&page| slots.get(page as usize));
             std::hint::black_box(there.fold(0, |sum, slot| sum ^ slot[0]));

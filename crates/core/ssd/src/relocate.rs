@@ -82,7 +82,7 @@ pub trait Relocate: Send + fmt::Debug {
 
     /// Pages of which [`Relocate::survivor`] is asked next: a relocation with tables by page reads them now, one after the
     /// other, so that their cache misses overlap.
-    fn touch_survivors(&self, _pages: &[u32]) {}
+    fn prefetch_survivors(&self, _pages: &[u32]) {}
 
     /// Whether the relocation uses survivors' ages: the device then keeps a time for each page.
     fn wants_ages(&self) -> bool {

@@ -86,7 +86,7 @@ impl Placer {
 
     /// Tells the scheme what an earlier run learned, before anything else.
     pub fn recall(&mut self, profile: &KnownLifetimes) {
-        self.scheme.recall(profile);
+        self.scheme.restore_lifetimes(profile);
     }
 
     /// Where the pages of one write go. Gives how many of them have no known writer; metadata with

@@ -87,7 +87,7 @@ impl Plan {
     /// A lane of the scheme, with the lifetimes it knew before.
     pub fn lane(&self, spec: &SchemeSpec) -> Result<Lane> {
         let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
-        lane.recall(&self.known);
+        lane.restore_lifetimes(&self.known);
         lane.learn(&Names::of(&self.tables));
         Ok(lane)
     }

@@ -1,20 +1,31 @@
-//! `anabranch`: ours. Lives are predicted as a processor predicts branches, and what no prediction
-//! can say is rehearsed on miniature drives (`docs/anabranch-scheme.md`).
+//! `anabranch`, our own scheme: lifetimes are predicted as a processor predicts branches, and the setting that
+//! uses the predictions is chosen on miniature drives (`docs/anabranch-scheme.md`).
+//!
+//! ```text
+//! write of a page:
+//!     life = mean of survival curves of (writer, lives before at this address), longest history that proved better
+//!     a page new to its address takes its file's mean life
+//!     every miniature drive writes the page under its own setting; the cheapest setting leads
+//!     stream = by the leader: class of life, file-name rule, or file
+//!     a stream without an open unit first fills a unit that the leader before left open
+//! copy of a page: class of the life that remains beyond its age, or the leader's stream for copies
+//! victim: by the leader, the emptiest unit or the best by dead / valid pages x age
+//! ```
 
 mod classes;
 mod curve;
-mod flows;
-mod mind;
+mod file_means;
+mod leftover_units;
+mod lifetime_predictor;
 mod page;
 mod predictor;
-mod rehearsal;
-mod room;
 mod sample;
 mod setting;
 mod span;
+mod stream_budget;
 mod tables;
 mod trust;
-mod unfinished;
+mod tuner;
 
 use anabranch_ssd::{
     Config, Origin, PageRange, StreamId,
@@ -26,17 +37,18 @@ use crate::{
     assign::{Assign, Names, Write},
     by_page::place_each,
     geometry::HostGeometry,
+    leaders::Leader,
     parameter::{named, one_of, parameters},
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
-use mind::Mind;
-use page::Senses;
-use rehearsal::Rehearsal;
-use room::Room;
+use leftover_units::LeftoverUnits;
+use page::Features;
+use predictor::Predictor;
 use sample::Sample;
 pub use setting::{Copies, Victims};
 use setting::{Guide, Setting};
-use unfinished::Unfinished;
+use stream_budget::StreamBudget;
+use tuner::Tuner;
 
 one_of! {
     /// Whether something is used.
@@ -49,12 +61,12 @@ one_of! {
 }
 
 one_of! {
-    /// What is tried out on miniature drives.
+    /// Settings that are tried on miniature drives.
     Rehearse {
         /// Seven settings.
         On = "on",
-        /// Ten, whose victims are sought among all units, with more ways for copies. Of a host half
-        /// alone the same as `on`.
+        /// Eleven, with victims sought among all units and more ways for copies. The host half alone has
+        /// five, the same as `on`.
         Wide = "wide",
         /// Nothing.
         Off = "off",
@@ -71,7 +83,7 @@ parameters! {
         /// Classes, at most one for each host stream.
         classes: Count(1..=8) = 6,
             "without rehearsal: classes, at most one a host stream";
-        /// Where copies go.
+        /// The streams of copies.
         copies: Word(Copies) = Copies::Together,
             "without rehearsal: where copies go";
         /// Which closed unit is collected next.
@@ -123,23 +135,22 @@ impl HostScheme for Parameters {
 const FIRST_REDRAW_PARTS: u64 = 1024;
 const REDRAW_PARTS: u64 = 4;
 
-/// Predicts how long each page will live, as a processor predicts branches, and how long a copied one
-/// still will; classes of predicted lives, with the bounds between them where they part what is
-/// written best, are the streams of both. How many classes pay, where copies go and which unit is
-/// the best victim no prediction says: that is rehearsed on miniature drives. Beside a drive that
-/// relocates by itself it is the host half alone, and rehearses on miniatures that relocate so.
+/// Predicts how long each page will live, and how long a copied page still will. Classes of predicted lives are streams;
+/// the bounds between classes give the least spread within them. The number of classes, the streams of copies and the
+/// victims follow the setting that costs least on miniature drives. Beside a drive that relocates by itself it is the host
+/// half alone, and its miniatures relocate as that drive does.
 ///
 /// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
 /// every page sampled.
 #[derive(Debug)]
 pub struct Anabranch {
-    mind: Mind,
-    rehearsal: Option<Rehearsal>,
+    predictor: Predictor,
+    tuner: Option<Tuner>,
     setting: Setting,
-    room: Room,
+    budget: StreamBudget,
     beside: DeviceHalf,
     capacity: u64,
-    unfinished: Unfinished,
+    leftovers: LeftoverUnits,
     started_at: Option<u64>,
     redraw_at: u64,
 }
@@ -148,7 +159,7 @@ impl Anabranch {
     /// For a drive whose copies and victims `beside` decides.
     pub fn new(parameters: &Parameters, drive: &Config, beside: DeviceHalf) -> Anabranch {
         let geometry = &HostGeometry::of(drive);
-        let senses = Senses {
+        let features = Features {
             contexts: parameters.contexts == Switch::On,
             history: parameters.history == Switch::On,
         };
@@ -158,28 +169,28 @@ impl Anabranch {
             parameters.least_pages,
             parameters.seed,
         );
-        let rehearsal = match parameters.rehearse {
+        let tuner = match parameters.rehearse {
             Rehearse::Off => None,
             on => {
                 let (margin, wide) = (parameters.margin, on == Rehearse::Wide);
-                Rehearsal::new(drive, beside, sample, margin, senses.contexts, wide)
+                Tuner::new(drive, beside, sample, margin, features.contexts, wide)
             }
         };
-        let room = Room::new(geometry);
+        let budget = StreamBudget::new(geometry);
         let fixed = Setting {
             guide: Guide::Lives,
-            classes: room.classes(parameters.classes),
+            classes: budget.classes(parameters.classes),
             copies: parameters.copies,
             victims: parameters.victims,
         };
         Anabranch {
-            mind: Mind::new(geometry, senses),
-            setting: rehearsal.as_ref().map_or(fixed, Rehearsal::leader),
-            rehearsal,
-            room,
+            predictor: Predictor::new(geometry, features),
+            setting: tuner.as_ref().map_or(fixed, Tuner::leader),
+            tuner,
+            budget,
             beside,
             capacity: u64::from(geometry.logical_pages).max(1),
-            unfinished: Unfinished::new(room.count(), geometry.pages_per_unit),
+            leftovers: LeftoverUnits::new(budget.count(), geometry.pages_per_unit),
             started_at: None,
             redraw_at: 0,
         }
@@ -190,18 +201,20 @@ impl Anabranch {
         if now_pages >= self.redraw_at {
             self.redraw_classes(now_pages);
         }
-        let outlook = self.mind.write(page, write, now_pages);
-        if let Some(rehearsal) = &mut self.rehearsal
-            && rehearsal.write(&self.mind, page, outlook)
+        let prediction = self.predictor.write(page, write, now_pages);
+        if let Some(tuner) = &mut self.tuner
+            && tuner.write(&self.predictor, page, prediction)
         {
-            self.setting = rehearsal.leader();
-            self.unfinished.change();
+            self.setting = tuner.leader();
+            self.leftovers.change();
         }
-        let stream = self.setting.host_stream(&self.mind, outlook, &self.room);
-        let stream = self.unfinished.place(stream, self.room.host_streams);
+        let stream = self
+            .setting
+            .host_stream(&self.predictor, prediction, &self.budget);
+        let stream = self.leftovers.place(stream, self.budget.host_streams);
         if self.beside != DeviceHalf::Own {
-            // A drive that relocates by itself does not tell what it appends where.
-            self.unfinished.appended(stream, 1, Origin::Host);
+            // A drive that relocates by itself does not report its appends.
+            self.leftovers.appended(stream, 1, Origin::Host);
         }
         stream
     }
@@ -209,7 +222,7 @@ impl Anabranch {
     #[cold]
     fn redraw_classes(&mut self, now_pages: u64) {
         let started_at = *self.started_at.get_or_insert(now_pages);
-        self.mind.classes.redraw();
+        self.predictor.classes.redraw();
         let written = now_pages - started_at;
         let least = self.capacity / FIRST_REDRAW_PARTS;
         let most = self.capacity / REDRAW_PARTS;
@@ -222,26 +235,33 @@ impl Assign for Anabranch {
         place_each(write, |page, now_pages| self.place(page, now_pages, write))
     }
 
-    fn touch(&self, pages: &[u32]) {
-        self.mind.predictor.touch_written(pages);
+    fn prefetch(&self, pages: &[u32]) {
+        self.predictor.lifetimes.prefetch_written(pages);
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
-        self.mind.discard(pages, now_pages);
-        if let Some(rehearsal) = &mut self.rehearsal {
-            rehearsal.discard(pages);
+        self.predictor.discard(pages, now_pages);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.discard(pages);
         }
     }
 
     fn written_elsewhere(&mut self, pages: PageRange, now_pages: u64) {
-        self.mind.discard(pages, now_pages);
-        if let Some(rehearsal) = &mut self.rehearsal {
-            rehearsal.written_elsewhere(&self.mind, pages);
+        self.predictor.discard(pages, now_pages);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.written_elsewhere(&self.predictor, pages);
         }
     }
 
     fn learn(&mut self, names: &Names) {
-        self.mind.learn(names);
+        self.predictor.learn(names);
+    }
+
+    fn leaders(&self) -> &[Leader] {
+        match &self.tuner {
+            Some(tuner) => tuner.leaders(),
+            None => &[],
+        }
     }
 
     fn goes_by_page(&self) -> bool {
@@ -249,9 +269,9 @@ impl Assign for Anabranch {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.mind.memory_bytes()
-            + self.unfinished.memory_bytes()
-            + self.rehearsal.as_ref().map_or(0, Rehearsal::memory_bytes)
+        self.predictor.memory_bytes()
+            + self.leftovers.memory_bytes()
+            + self.tuner.as_ref().map_or(0, Tuner::memory_bytes)
     }
 }
 
@@ -260,37 +280,37 @@ impl Relocate for Anabranch {
         Destination::Each
     }
 
-    fn touch_survivors(&self, pages: &[u32]) {
-        self.mind.predictor.touch(pages);
+    fn prefetch_survivors(&self, pages: &[u32]) {
+        self.predictor.lifetimes.prefetch(pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {
-        match self.mind.predictor.remaining(survivor.page) {
+        match self.predictor.lifetimes.remaining(survivor.page) {
             Some(life) => {
-                self.mind.classes.count(life);
-                let stream = self
-                    .setting
-                    .copy_stream(&self.mind, life, victim.stream, &self.room);
-                self.unfinished.place(stream, self.room.count())
+                self.predictor.classes.count(life);
+                let stream =
+                    self.setting
+                        .copy_stream(&self.predictor, life, victim.stream, &self.budget);
+                self.leftovers.place(stream, self.budget.count())
             }
-            None => self.setting.heir(victim.stream, &self.room),
+            None => self.setting.heir(victim.stream, &self.budget),
         }
     }
 
     fn opened(&mut self, stream: StreamId) {
-        self.unfinished.gone(stream);
+        self.leftovers.gone(stream);
     }
 
     fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
-        self.unfinished.appended(stream, pages, origin);
+        self.leftovers.appended(stream, pages, origin);
     }
 
     fn abandoned(&mut self, stream: StreamId) {
-        self.unfinished.gone(stream);
+        self.leftovers.gone(stream);
     }
 
     fn choose_victim(&mut self, closed: &mut ClosedUnits, now: u64) -> Option<u32> {
-        self.setting.choose_victim(closed, now, &self.room)
+        self.setting.choose_victim(closed, now, &self.budget)
     }
 }
 
@@ -326,8 +346,8 @@ mod tests {
             let mut anabranch = anabranch();
             anabranch.appended(StreamId(1), 5, Origin::Host);
             gone(&mut anabranch, StreamId(1));
-            anabranch.unfinished.change();
-            let placed = anabranch.unfinished.place(StreamId(0), 2);
+            anabranch.leftovers.change();
+            let placed = anabranch.leftovers.place(StreamId(0), 2);
             assert_eq!(placed, StreamId(0));
         }
     }

@@ -8,7 +8,7 @@ use anabranch_ssd::{
 
 use crate::{
     assign::{Assign, Write},
-    by_page::{part, place_each, shared_classes, touch},
+    by_page::{part, place_each, prefetch, shared_classes},
     geometry::HostGeometry,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
@@ -73,8 +73,8 @@ impl Assign for Dac {
         })
     }
 
-    fn touch(&self, pages: &[u32]) {
-        touch(&self.classes, pages);
+    fn prefetch(&self, pages: &[u32]) {
+        prefetch(&self.classes, pages);
     }
 
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
@@ -95,8 +95,8 @@ impl Relocate for Dac {
         Destination::Each
     }
 
-    fn touch_survivors(&self, pages: &[u32]) {
-        touch(&self.classes, pages);
+    fn prefetch_survivors(&self, pages: &[u32]) {
+        prefetch(&self.classes, pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {

@@ -371,8 +371,8 @@ impl Assign for Dogi {
         place_each(write, |page, now_pages| self.place(page, now_pages))
     }
 
-    fn touch(&self, pages: &[u32]) {
-        self.writes.touch(pages);
+    fn prefetch(&self, pages: &[u32]) {
+        self.writes.prefetch(pages);
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {

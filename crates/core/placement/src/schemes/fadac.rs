@@ -7,7 +7,7 @@ use anabranch_ssd::{
 
 use crate::{
     assign::{Assign, Write},
-    by_page::{part, place_each, shared_classes, touch},
+    by_page::{part, place_each, prefetch, shared_classes},
     geometry::HostGeometry,
     parameter::{named, parameters},
     scheme::{Host, HostScheme, Unfit},
@@ -98,8 +98,8 @@ impl Assign for Fadac {
         place_each(write, |page, _| self.place(page))
     }
 
-    fn touch(&self, pages: &[u32]) {
-        touch(&self.counts, pages);
+    fn prefetch(&self, pages: &[u32]) {
+        prefetch(&self.counts, pages);
     }
 
     fn discard(&mut self, pages: PageRange, _now_pages: u64) {
@@ -123,8 +123,8 @@ impl Relocate for Fadac {
         Destination::Each
     }
 
-    fn touch_survivors(&self, pages: &[u32]) {
-        touch(&self.counts, pages);
+    fn prefetch_survivors(&self, pages: &[u32]) {
+        prefetch(&self.counts, pages);
     }
 
     fn survivor(&mut self, victim: &Victim, survivor: Survivor) -> StreamId {

@@ -114,7 +114,7 @@ struct Learned {
 /// At the start only short lives have ended, so a context with long ones looks short-lived until
 /// they end; the average and the next reclustering follow it then.
 ///
-/// Contexts that an earlier run knew, told by [`Assign::recall`] and recognised by signature, have
+/// Contexts that an earlier run knew, given by [`Assign::restore_lifetimes`] and recognised by signature, have
 /// their streams from their first write.
 ///
 /// Memory: the table's bound, 40 bytes per context and 2 per stream; with a profile 40 more per
@@ -246,8 +246,8 @@ impl Assign for PcStream {
         }
     }
 
-    fn recall(&mut self, profile: &KnownLifetimes) {
-        self.recall.start(profile);
+    fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+        self.recall.start(known);
     }
 
     fn learned(&self) -> Option<KnownLifetimes> {
@@ -440,7 +440,7 @@ mod tests {
 
         // The numbers are others now.
         let mut second = Host::new(|_| ());
-        second.scheme.recall(&profile);
+        second.scheme.restore_lifetimes(&profile);
         let streams = run(&mut second, 9, 4);
         assert!(streams.iter().all(|(log, data)| log != data), "{streams:?}");
         assert!(
@@ -459,7 +459,7 @@ mod tests {
         let profile = first.scheme.learned().unwrap();
         let answers = |early: bool| {
             let mut host = Host::new(|_| ());
-            host.scheme.recall(&profile);
+            host.scheme.restore_lifetimes(&profile);
             let mut answers = Vec::new();
             let name = ContextName {
                 id: ContextId(3),
@@ -495,7 +495,7 @@ mod tests {
             };
             let profile = KnownLifetimes::new(vec![known(1001, recalled_pages), known(77, 5)]);
             let mut host = Host::new(|parameters| parameters.samples = 50);
-            host.scheme.recall(&profile);
+            host.scheme.restore_lifetimes(&profile);
             let name = |id, signature| ContextName {
                 id: ContextId(id),
                 signature,

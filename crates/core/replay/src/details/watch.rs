@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use anabranch_lifetime::LifetimeHistogram;
+use anabranch_placement::Assign;
 use anabranch_ssd::{Config, PageRange, StreamId};
 use anabranch_trace::ContextId;
 
 use super::{
-    ErasedUnits, Fill, Lives, Placement, SchemeDetails, StreamLives,
+    ErasedUnits, Fill, Leader, Lives, Placement, SchemeDetails, StreamLives,
     map::{Cells, Snapshot},
     owners::{Ended, Owners},
     thinned::Thinned,
@@ -128,7 +129,7 @@ impl Watch {
     }
 
     /// The details so far, with the present state of the drive as the last moment.
-    pub fn details(&self, engine: &Engine) -> SchemeDetails {
+    pub fn details(&self, engine: &Engine, assign: &dyn Assign) -> SchemeDetails {
         let last = self.snapshot(engine);
         let earlier = self.moments.kept().iter();
         let earlier = earlier.filter(|one| one.host_bytes() < last.host_bytes());
@@ -144,6 +145,11 @@ impl Watch {
             stream_lives: self.stream_lives(),
             placements: self.placements(),
             erases: erases(engine.erases()),
+            leaders: assign
+                .leaders()
+                .iter()
+                .map(|one| Leader::of(one, self.page_bytes))
+                .collect(),
         }
     }
 

@@ -257,8 +257,8 @@ impl<O: Observe> Device<O> {
     /// Reads the mapping of a batch once before it is written: the reads do not wait for one
     /// another, so that their cache misses overlap. Pages beyond the drive are passed over.
     #[inline]
-    pub fn touch(&self, pages: &[u32]) {
-        self.map.touch(pages);
+    pub fn prefetch(&self, pages: &[u32]) {
+        self.map.prefetch(pages);
     }
 }
 

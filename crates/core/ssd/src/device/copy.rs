@@ -29,7 +29,7 @@ impl<O: Observe> Device<O> {
                     self.append_copies(relocation, &live[..found], stream, victim)
                 }
                 Destination::Each => {
-                    relocation.touch_survivors(&live[..found]);
+                    relocation.prefetch_survivors(&live[..found]);
                     self.append_each(relocation, &live[..found], victim)
                 }
             };

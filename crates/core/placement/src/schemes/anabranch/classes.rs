@@ -9,7 +9,7 @@ pub(super) const MOST_CLASSES: usize = 8;
 /// Predictions counted apart: eighths of octaves.
 const STEPS: usize = 256;
 
-/// How much is written of each predicted life, and the bounds that part it best.
+/// Pages written of each predicted life, and the bounds of least spread within classes.
 #[derive(Debug)]
 pub(super) struct Classes {
     traffic: Box<[f32; STEPS]>,

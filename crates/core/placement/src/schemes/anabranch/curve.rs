@@ -1,14 +1,14 @@
-//! How long data of one kind lives.
+//! Survival curves: lifetimes of one kind of data.
 
 use super::span::{BINS, Eighths, Scale};
 
-/// What one ended life counts.
+/// Weight of one ended life.
 pub(super) const DEATH: u16 = 16;
-/// Counts halve when their sum passes this, as the counters of a branch predictor do: what a kind of
-/// data did 125,000 deaths ago counts half (our choice).
+/// Counts halve when their sum passes this, as the counters of a branch predictor do: a death
+/// counts half after 125,000 more (our choice).
 const MOST: u32 = 125_000 * DEATH as u32;
 
-/// What ended lives say: their sum, in eighths of octaves, and their number.
+/// The sum of ended lives, in eighths of octaves, and their number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ended {
     pub lives: Eighths,
@@ -24,8 +24,8 @@ impl Ended {
         }
     }
 
-    /// The mean of these lives and of `known`, which weighs as much as `prior` lives. What takes long, the division, does not
-    /// wait for what is known.
+    /// The mean of these lives and of `known`, which weighs as much as `prior` lives. The division does not
+    /// depend on `known`, so that the two can overlap.
     #[inline]
     pub fn beside(&self, known: Eighths, prior: f32) -> Eighths {
         let each = (self.number + prior).recip();
@@ -33,8 +33,8 @@ impl Ended {
     }
 }
 
-/// A survival curve: deaths counted by the logarithm of the life they ended. What it says of new
-/// data is kept up to date with each death; what it says of older data is worked out when asked.
+/// A survival curve: deaths counted by the logarithm of the life they ended. Its sums for new data are
+/// updated with each death; those for older data are computed on demand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Curve {
     /// Sum of all counts.
@@ -70,13 +70,13 @@ impl Curve {
         (self.lives, self.total) = (lives, total as u32);
     }
 
-    /// What all ended lives say of new data.
+    /// All ended lives: the prediction for new data.
     #[inline]
     pub fn ended(&self) -> Ended {
         Ended::counted(self.lives, self.total as f32)
     }
 
-    /// What those say of data of an age, a bin, that reached it: what remained to them.
+    /// Lives that reached an age, a bin, each without the part before it.
     #[inline]
     pub fn remaining(&self, deaths: &Deaths, age: usize, residues: &Residues) -> Ended {
         if age == 0 {
@@ -87,7 +87,7 @@ impl Curve {
     }
 }
 
-/// How long data of each age still live that die in each bin, worked out once.
+/// Remaining life of data of each age that dies in each bin, computed once.
 #[derive(Debug)]
 pub(super) struct Residues(Box<[[Eighths; BINS]; BINS]>);
 

@@ -1,4 +1,4 @@
-//! What is remembered of a page.
+//! The state kept for each page, and the keys of its curves.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -14,12 +14,12 @@ const MOST_LIVES: u8 = u8::MAX >> LAST_BITS;
 /// Weight of the last life in a page's mean, one over two to this power (our choice).
 const MEAN_SHIFT: u32 = 2;
 
-/// What a prediction may go by, so that each part's worth can be measured.
+/// Inputs that predictions may use, so that each one's worth can be measured.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Senses {
+pub(super) struct Features {
     /// Contexts, hints and files.
     pub contexts: bool,
-    /// What happened at the address before.
+    /// Lives before at the address.
     pub history: bool,
 }
 
@@ -37,10 +37,10 @@ pub(super) struct Page {
     mean: u8,
 }
 
-/// How many histories a prediction may go by: none, the lives before, and how many there were besides.
+/// Histories a prediction may use: none, the lives before, and also their number.
 pub(super) const HISTORIES: usize = 3;
-/// Where the keys of each history begin, and where the longest's end: the writer; the last life, the mean of all; the last
-/// life with how many there were.
+/// Index of each history's first key, and the end of the longest: the writer; the last life and the mean of all; the last
+/// life with the number of lives.
 const KEYS: [usize; HISTORIES + 1] = [0, 1, 3, 4];
 
 /// The keys of the curves that know data like a page's, by ever longer histories.
@@ -100,7 +100,7 @@ impl Page {
         self.past == 0
     }
 
-    /// How many lives were before at its address.
+    /// Lives before at its address.
     fn lives(&self) -> u8 {
         self.past >> LAST_BITS
     }
@@ -109,7 +109,7 @@ impl Page {
         self.written_at != 0
     }
 
-    /// How long it has lived, in pages written, and at least 1.
+    /// Its age in pages written, at least 1.
     #[inline]
     pub fn age(&self, tick: u32) -> u32 {
         tick.wrapping_sub(self.written_at).max(1)
@@ -122,13 +122,13 @@ impl Page {
     }
 
     #[inline]
-    pub fn keys(&self, senses: Senses) -> Keys {
+    pub fn keys(&self, features: Features) -> Keys {
         let writer = u32::from(self.writer) << 16;
         // The two lowest bits tell the kinds of keys apart. None is 0: what has a past has lived.
         let past = u32::from(self.past) << 2;
         let last = past & (((1 << LAST_BITS) - 1) << 2);
         let mean = u32::from(self.mean) << 2;
-        let known = senses.history && !self.is_fresh();
+        let known = features.history && !self.is_fresh();
         Keys {
             keys: [
                 writer | 1,
@@ -163,26 +163,26 @@ mod tests {
 
     #[test]
     fn a_page_remembers_the_lives_before_it() {
-        let senses = Senses {
+        let features = Features {
             contexts: true,
             history: true,
         };
         let fresh = Page::fresh(3, 100);
         assert!(fresh.is_fresh() && fresh.holds_data() && !Page::default().holds_data());
-        assert_eq!(fresh.keys(senses).all().len(), 1);
+        assert_eq!(fresh.keys(features).all().len(), 1);
         let again = fresh.overwritten(3, 200, 80);
         assert_eq!((again.past, again.mean), ((1 << LAST_BITS) | 10, 80));
         assert_eq!(again.overwritten(3, 300, 100).mean, 85);
-        assert_eq!(again.keys(senses).all().len(), 4);
-        assert_eq!(again.keys(senses).up_to(0), fresh.keys(senses).all());
-        let beyond = [0, 1, 2].map(|history| again.keys(senses).beyond(history).len());
+        assert_eq!(again.keys(features).all().len(), 4);
+        assert_eq!(again.keys(features).up_to(0), fresh.keys(features).all());
+        let beyond = [0, 1, 2].map(|history| again.keys(features).beyond(history).len());
         assert_eq!(beyond, [1, 2, 1]);
-        assert!(fresh.keys(senses).beyond(2).is_empty());
+        assert!(fresh.keys(features).beyond(2).is_empty());
         let many = (0..300).fold(again, |page, _| page.overwritten(3, 300, u8::MAX));
         assert_eq!(many.past, u8::MAX);
-        let blind = Senses {
+        let blind = Features {
             history: false,
-            ..senses
+            ..features
         };
         assert!(!again.keys(blind).have_history());
     }

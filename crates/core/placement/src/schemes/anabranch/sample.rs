@@ -50,6 +50,11 @@ impl Sample {
         self.thinning
     }
 
+    /// Pages of the drive for one in the sample.
+    pub fn stride(&self) -> u32 {
+        self.stride
+    }
+
     /// Pages in the sample.
     pub fn pages(&self) -> u32 {
         self.pages

@@ -1,4 +1,12 @@
-//! What no prediction says: how many streams pay, where copies go, which victims.
+//! A setting: the choices that lifetimes alone do not decide.
+//!
+//! ```text
+//! new page:  class of its predicted life, stream of a file-name rule, or stream of its file
+//! copy:      among new data by the life that remains; the same in streams of copies;
+//!            one stream of copies; or one stream further each time it survives
+//! victim:    the emptiest unit, or the highest (dead / valid) x age or its root
+//!            of each stream, oldest first: stop once no younger unit can score higher
+//! ```
 
 use anabranch_ssd::{
     StreamId,
@@ -6,14 +14,14 @@ use anabranch_ssd::{
 };
 
 use super::{
-    mind::{Mind, Outlook},
-    room::Room,
+    predictor::{Prediction, Predictor},
     span::Eighths,
+    stream_budget::StreamBudget,
 };
 use crate::parameter::one_of;
 
 one_of! {
-    /// Where copies go. A page whose writing the scheme did not see has no prediction and goes to [`Setting::heir`].
+    /// The streams of copies. A page whose write the scheme did not see has no prediction and goes to [`Setting::heir`].
     Copies {
         /// By what remains of their lives, among new data of the same class.
         Together = "together",
@@ -49,7 +57,7 @@ const CHAIN: u16 = 4;
 /// more than a stream has on any drive of the published tables, and few beside the pages that a unit has).
 const MOST_LOOKED_AT: usize = 2048;
 
-/// What tells new data apart.
+/// The property that separates new data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guide {
     /// Predicted lives.
@@ -60,7 +68,7 @@ pub(super) enum Guide {
     Objects,
 }
 
-/// One way to use what is known.
+/// One way to use the predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
     pub guide: Guide,
@@ -82,29 +90,40 @@ impl Setting {
     }
 
     /// The class of a predicted life, among those there are streams for.
-    fn class(&self, mind: &Mind, life: Eighths, room: &Room) -> u16 {
-        let classes = u16::from(self.classes).min(room.host_streams);
-        mind.classes.class_of(life, usize::from(classes))
+    fn class(&self, predictor: &Predictor, life: Eighths, budget: &StreamBudget) -> u16 {
+        let classes = u16::from(self.classes).min(budget.host_streams);
+        predictor.classes.class_of(life, usize::from(classes))
     }
 
     /// The stream of a page the host writes.
     #[inline]
-    pub fn host_stream(&self, mind: &Mind, outlook: Outlook, room: &Room) -> StreamId {
+    pub fn host_stream(
+        &self,
+        predictor: &Predictor,
+        prediction: Prediction,
+        budget: &StreamBudget,
+    ) -> StreamId {
         match self.guide {
-            Guide::Lives => StreamId(self.class(mind, outlook.life, room)),
-            Guide::Rules => mind.ruled(outlook.write),
-            Guide::Objects => outlook.object,
+            Guide::Lives => StreamId(self.class(predictor, prediction.life, budget)),
+            Guide::Rules => predictor.ruled(prediction.write),
+            Guide::Objects => prediction.object,
         }
     }
 
     /// The stream of a page copied out of another, by what is predicted to remain of its life. On a drive
     /// with too few internal streams the last of them takes what would have had one of its own.
     #[inline]
-    pub fn copy_stream(&self, mind: &Mind, life: Eighths, from: StreamId, room: &Room) -> StreamId {
-        self.whole_copy_stream(from, room).unwrap_or_else(|| {
-            let class = self.class(mind, life, room);
-            match (self.copies, room.internal_streams.checked_sub(1)) {
-                (Copies::Apart, Some(last)) => StreamId(room.host_streams + class.min(last)),
+    pub fn copy_stream(
+        &self,
+        predictor: &Predictor,
+        life: Eighths,
+        from: StreamId,
+        budget: &StreamBudget,
+    ) -> StreamId {
+        self.whole_copy_stream(from, budget).unwrap_or_else(|| {
+            let class = self.class(predictor, life, budget);
+            match (self.copies, budget.internal_streams.checked_sub(1)) {
+                (Copies::Apart, Some(last)) => StreamId(budget.host_streams + class.min(last)),
                 _ => StreamId(class),
             }
         })
@@ -112,43 +131,50 @@ impl Setting {
 
     /// The stream of every page copied out of another, where its life says nothing about it.
     #[inline]
-    pub fn whole_copy_stream(&self, from: StreamId, room: &Room) -> Option<StreamId> {
-        let last = room.internal_streams.checked_sub(1)?;
+    pub fn whole_copy_stream(&self, from: StreamId, budget: &StreamBudget) -> Option<StreamId> {
+        let last = budget.internal_streams.checked_sub(1)?;
         let index = match self.copies {
+            // why: these two place each copy by its own life, which no caller may skip.
             Copies::Together | Copies::Apart => return None,
             Copies::One => 0,
             Copies::Chain => {
-                let survived = from.0.checked_sub(room.host_streams);
+                let survived = from.0.checked_sub(budget.host_streams);
                 survived.map_or(0, |times| times + 1).min(CHAIN - 1)
             }
         };
-        Some(StreamId(room.host_streams + index.min(last)))
+        Some(StreamId(budget.host_streams + index.min(last)))
     }
 
     /// The stream that takes, under this setting, what another stream took under any. A page without a prediction goes
     /// there when it is copied: data from before the scheme, which have survived an unknown number of times, do not enter a
     /// chain of copies nor the one stream of copies, and stay among the host's streams.
-    pub fn heir(&self, stream: StreamId, room: &Room) -> StreamId {
+    pub fn heir(&self, stream: StreamId, budget: &StreamBudget) -> StreamId {
         let last_class = u16::from(self.classes)
-            .min(room.host_streams)
+            .min(budget.host_streams)
             .saturating_sub(1);
-        let Some(class) = stream.0.checked_sub(room.host_streams) else {
+        let Some(class) = stream.0.checked_sub(budget.host_streams) else {
+            // why: data from before the scheme survived an unknown number of times; it stays out of the chain.
             return StreamId(stream.0.min(last_class));
         };
         let class = class.min(last_class);
         match self.copies {
             Copies::Together => StreamId(class),
-            Copies::Apart => StreamId(room.host_streams + class),
-            Copies::One => StreamId(room.host_streams),
+            Copies::Apart => StreamId(budget.host_streams + class),
+            Copies::One => StreamId(budget.host_streams),
             Copies::Chain => {
-                let times = stream.0 - room.host_streams;
-                StreamId(room.host_streams + times.min(CHAIN - 1))
+                let times = stream.0 - budget.host_streams;
+                StreamId(budget.host_streams + times.min(CHAIN - 1))
             }
         }
     }
 
     /// The closed unit to collect next; `None` for the emptiest of all.
-    pub fn choose_victim(&self, closed: &mut ClosedUnits, now: u64, room: &Room) -> Option<u32> {
+    pub fn choose_victim(
+        &self,
+        closed: &mut ClosedUnits,
+        now: u64,
+        budget: &StreamBudget,
+    ) -> Option<u32> {
         let mut best: Option<(f64, u32)> = None;
         let mut offer = |score: f64, unit: &ClosedUnit| {
             if score > best.map_or(0.0, |(highest, _)| highest) {
@@ -157,30 +183,31 @@ impl Setting {
             best.map_or(0.0, |(highest, _)| highest)
         };
         let worth: fn(f64) -> f64 = match self.victims {
+            // why: the device keeps the emptiest unit itself; nothing is searched.
             Victims::Emptiest => return None,
             Victims::Patient | Victims::CostBenefit => |age| age,
             Victims::CostBenefitRoot => f64::sqrt,
         };
-        for stream in room.streams() {
+        for stream in budget.streams() {
             let Some(emptiest) = closed.fewest_valid_of(stream) else {
                 continue;
             };
-            let most_gain = gain(&emptiest, room.pages_per_unit);
+            let most_gain = gain(&emptiest, budget.pages_per_unit);
             if self.victims == Victims::Patient {
                 for unit in closed.oldest(stream).into_iter().chain([emptiest]) {
-                    offer(age(&unit, now) * gain(&unit, room.pages_per_unit), &unit);
+                    offer(age(&unit, now) * gain(&unit, budget.pages_per_unit), &unit);
                 }
                 continue;
             }
-            // A stream's units are opened one after the other, so those that follow are younger, but for units that
-            // wear levelling has swapped: of these an older one may be passed over.
+            // why: a stream opens its units one after the other, so the rest are younger and cannot score higher. Units
+            // that wear levelling swapped break the order: an older one may be passed over.
             for unit in closed
                 .of_stream(stream)
                 .take(MOST_LOOKED_AT)
                 .chain([emptiest])
             {
                 let worth = worth(age(&unit, now));
-                let highest = offer(worth * gain(&unit, room.pages_per_unit), &unit);
+                let highest = offer(worth * gain(&unit, budget.pages_per_unit), &unit);
                 if worth * most_gain <= highest {
                     break;
                 }
@@ -210,7 +237,7 @@ mod tests {
 
     use anabranch_trace::FileId;
 
-    use super::super::{page::Senses, room::tests::room};
+    use super::super::{page::Features, stream_budget::tests::budget};
     use super::*;
     use crate::{
         assign::{Names, Write},
@@ -227,47 +254,47 @@ mod tests {
         victims: Victims::Patient,
     };
 
-    fn mind() -> Mind {
-        let senses = Senses {
+    fn predictor() -> Predictor {
+        let features = Features {
             contexts: true,
             history: true,
         };
-        let mut mind = Mind::new(&DRIVE, senses);
+        let mut predictor = Predictor::new(&DRIVE, features);
         for _ in 0..100 {
             for life in [20.0, 60.0, 100.0] {
-                mind.classes.count(life);
+                predictor.classes.count(life);
             }
         }
-        mind.classes.redraw();
-        mind.learn(&Names {
+        predictor.classes.redraw();
+        predictor.learn(&Names {
             files: vec![(LOG, "log.aof".to_owned())],
             ..Names::default()
         });
-        mind
+        predictor
     }
 
-    fn streams(setting: Setting, room: &Room) -> [[u16; 3]; 2] {
-        let mind = mind();
+    fn streams(setting: Setting, budget: &StreamBudget) -> [[u16; 3]; 2] {
+        let predictor = predictor();
         let lives = [20.0, 60.0, 100.0];
         let write = &Write {
             file: LOG,
             ..write(0, 1, 0)
         };
-        let outlook = |life| Outlook {
+        let prediction = |life| Prediction {
             life,
             write,
             object: StreamId(2),
         };
         [
-            lives.map(|life| setting.host_stream(&mind, outlook(life), room).0),
-            lives.map(|life| setting.copy_stream(&mind, life, StreamId(0), room).0),
+            lives.map(|life| setting.host_stream(&predictor, prediction(life), budget).0),
+            lives.map(|life| setting.copy_stream(&predictor, life, StreamId(0), budget).0),
         ]
     }
 
     #[test]
     fn copies_go_where_the_setting_says() {
-        let room = room(8, 4);
-        let of = |copies| streams(Setting { copies, ..SETTING }, &room);
+        let budget = budget(8, 4);
+        let of = |copies| streams(Setting { copies, ..SETTING }, &budget);
         assert_eq!(of(Copies::Together), [[0, 1, 2], [0, 1, 2]]);
         assert_eq!(of(Copies::Apart), [[0, 1, 2], [8, 9, 10]]);
         assert_eq!(of(Copies::One), [[0, 1, 2], [8, 8, 8]]);
@@ -280,13 +307,17 @@ mod tests {
             copies: Copies::Chain,
             ..SETTING
         };
-        let (mind, all) = (mind(), room(8, 8));
-        let next = |from: u16, room: &Room| chain.copy_stream(&mind, 60.0, StreamId(from), room).0;
+        let (predictor, all) = (predictor(), budget(8, 8));
+        let next = |from: u16, budget: &StreamBudget| {
+            chain
+                .copy_stream(&predictor, 60.0, StreamId(from), budget)
+                .0
+        };
         assert_eq!(
             [0, 7, 8, 9, 10, 11, 15].map(|from| next(from, &all)),
             [8, 8, 9, 10, 11, 11, 11]
         );
-        assert_eq!([0, 8, 9].map(|from| next(from, &room(8, 2))), [8, 9, 9]);
+        assert_eq!([0, 8, 9].map(|from| next(from, &budget(8, 2))), [8, 9, 9]);
     }
 
     #[test]
@@ -296,7 +327,7 @@ mod tests {
             copies: Copies::One,
             ..SETTING
         };
-        assert_eq!(streams(ruled, &room(8, 4)), [[1, 1, 1], [8, 8, 8]]);
+        assert_eq!(streams(ruled, &budget(8, 4)), [[1, 1, 1], [8, 8, 8]]);
     }
 
     #[test]
@@ -306,14 +337,14 @@ mod tests {
             copies: Copies::One,
             ..SETTING
         };
-        assert_eq!(streams(objects, &room(8, 4)), [[2; 3], [8; 3]]);
-        let mut mind = mind();
+        assert_eq!(streams(objects, &budget(8, 4)), [[2; 3], [8; 3]]);
+        let mut predictor = predictor();
         let mut object = |file, at| {
             let write = &Write {
                 file: FileId(file),
                 ..write(at, 1, 0)
             };
-            mind.write(at, write, at.into()).object
+            predictor.write(at, write, at.into()).object
         };
         let found = [(5, 0), (6, 1), (5, 2), (0, 3), (6, 4)].map(|(file, at)| object(file, at));
         assert_eq!(found.map(|stream| stream.0), [1, 2, 1, 0, 2]);
@@ -325,22 +356,23 @@ mod tests {
             copies: Copies::Apart,
             ..SETTING
         };
-        let [host, copies] = streams(apart, &room(2, 1));
+        let [host, copies] = streams(apart, &budget(2, 1));
         assert_eq!((host[0], host[2], copies), (0, 1, [2; 3]));
-        assert_eq!(streams(apart, &room(3, 0)), [[0, 1, 2], [0, 1, 2]]);
-        assert_eq!(streams(apart, &room(1, 2)), [[0; 3], [1; 3]]);
+        assert_eq!(streams(apart, &budget(3, 0)), [[0, 1, 2], [0, 1, 2]]);
+        assert_eq!(streams(apart, &budget(1, 2)), [[0; 3], [1; 3]]);
     }
 
     #[test]
     fn a_setting_writes_to_as_many_streams_as_it_says() {
-        let room = room(8, 8);
-        let mind = mind();
+        let budget = budget(8, 8);
+        let predictor = predictor();
         for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
             let setting = Setting { copies, ..SETTING };
-            let copied = room.streams().flat_map(|from| {
-                [20.0, 60.0, 100.0].map(|life| setting.copy_stream(&mind, life, from, &room).0)
+            let copied = budget.streams().flat_map(|from| {
+                [20.0, 60.0, 100.0]
+                    .map(|life| setting.copy_stream(&predictor, life, from, &budget).0)
             });
-            let written = streams(setting, &room)[0];
+            let written = streams(setting, &budget)[0];
             let used: HashSet<u16> = copied.chain(written).collect();
             assert_eq!(used.len(), setting.streams() as usize, "{copies:?}");
         }
@@ -348,18 +380,18 @@ mod tests {
 
     #[test]
     fn an_heir_is_a_stream_the_setting_uses() {
-        let room = room(8, 4);
+        let budget = budget(8, 4);
         for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
             let setting = Setting { copies, ..SETTING };
-            let mut used = streams(setting, &room).concat();
+            let mut used = streams(setting, &budget).concat();
             if copies == Copies::Chain {
-                used.extend(room.host_streams..room.host_streams + CHAIN);
+                used.extend(budget.host_streams..budget.host_streams + CHAIN);
             }
-            for stream in room.streams() {
-                let heir = setting.heir(stream, &room);
+            for stream in budget.streams() {
+                let heir = setting.heir(stream, &budget);
                 assert!(used.contains(&heir.0), "{copies:?} {stream:?} {heir:?}");
-                assert_eq!(setting.heir(heir, &room), heir);
-                let is_copy = |stream: StreamId| stream.0 >= room.host_streams;
+                assert_eq!(setting.heir(heir, &budget), heir);
+                let is_copy = |stream: StreamId| stream.0 >= budget.host_streams;
                 assert!(is_copy(stream) || !is_copy(heir), "{copies:?} {stream:?}");
             }
         }

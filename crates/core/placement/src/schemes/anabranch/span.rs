@@ -8,7 +8,7 @@ pub(super) type Eighths = f32;
 const BIN_EIGHTHS: u8 = 4;
 /// Bins of a curve: 20 octaves, from the capacity over 4,096 to 256 times the capacity.
 pub(super) const BINS: usize = 40;
-/// What ends sooner than the capacity over two to this power is one bin (our choice: less than a
+/// Lives shorter than the capacity over two to this power share one bin (our choice: less than a
 /// unit of most drives).
 const OCTAVES_BELOW_CAPACITY: u8 = 12;
 

@@ -48,7 +48,7 @@ impl Tables {
         (key.wrapping_mul(0x9e37_79b1) >> 16) as usize & (self.heads.len() - 1)
     }
 
-    /// What the curve of a key, if it has one, says of data of an age, a bin.
+    /// Lives that remained to data of an age, a bin, by the curve of a key; `None` without one.
     #[inline]
     pub fn remaining(&self, key: u32, age: usize, residues: &Residues) -> Option<Ended> {
         let place = self.find(key)?;
@@ -75,9 +75,10 @@ impl Tables {
         let first = self.first(key);
         let second = first ^ 1;
         let counted = |place: usize| self.heads[place].curve.ended().number;
-        let place = match counted(second) < counted(first) {
-            true => second,
-            false => first,
+        let place = if counted(second) < counted(first) {
+            second
+        } else {
+            first
         };
         self.heads[place] = Head {
             key,

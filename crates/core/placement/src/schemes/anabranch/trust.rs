@@ -1,18 +1,18 @@
-//! Which history of an address tells most beyond who writes.
+//! Chooses the history of an address by which each writer's data is predicted best.
 
 use super::{page::HISTORIES, span::Eighths};
 
 /// Writers told apart; others share their places by number (our choice: a program has some
 /// hundreds). 12 KiB.
 pub(super) const WRITERS: usize = 1024;
-/// What the last life adds to the means (our choice: they follow a thousand lives).
+/// Weight of the last life in the means (our choice: they follow a thousand lives).
 const FADING: f32 = 1.0 / 1024.0;
 /// Longer histories answer for a writer where they miss by less than this share of what the
 /// writer alone misses by (our choice: of none, 0.8, 0.9 and 0.95 it copied least on the
 /// recordings tuned with).
 const CONVINCING: f32 = 0.9;
 
-/// How far a writer's predictions missed of late by each history, the shortest first, in eighths of octaves.
+/// Mean recent error of a writer's predictions by each history, the shortest first, in eighths of octaves.
 type Misses = [Eighths; HISTORIES];
 
 /// Chooses the length of history for each writer, as a tournament predictor does for each branch:
@@ -35,7 +35,7 @@ impl Trust {
         usize::from(writer) & (self.misses.len() - 1)
     }
 
-    /// A life has ended of which each history had said that it would be so long.
+    /// Records, for one ended lifetime, how far each history's prediction was off.
     #[inline]
     pub fn record(&mut self, writer: u16, said: [Eighths; HISTORIES], life: u8) {
         let place = self.place(writer);
@@ -48,13 +48,15 @@ impl Trust {
     #[inline]
     pub fn history(&self, writer: u16) -> usize {
         let [alone, lives, counted] = self.misses[self.place(writer)];
-        let (history, least) = match counted <= lives {
-            true => (2, counted),
-            false => (1, lives),
+        let (history, least) = if counted <= lives {
+            (2, counted)
+        } else {
+            (1, lives)
         };
-        match least <= alone * CONVINCING {
-            true => history,
-            false => 0,
+        if least <= alone * CONVINCING {
+            history
+        } else {
+            0
         }
     }
 

@@ -113,8 +113,8 @@ impl Assign for ByFile {
         self.inner.assign(&Write { context, ..*write })
     }
 
-    fn touch(&self, pages: &[u32]) {
-        self.inner.touch(pages);
+    fn prefetch(&self, pages: &[u32]) {
+        self.inner.prefetch(pages);
     }
 
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
@@ -138,8 +138,8 @@ impl Assign for ByFile {
         }
     }
 
-    fn recall(&mut self, profile: &KnownLifetimes) {
-        self.inner.recall(profile);
+    fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+        self.inner.restore_lifetimes(known);
     }
 
     fn learned(&self) -> Option<KnownLifetimes> {
@@ -242,7 +242,7 @@ mod tests {
         let known = |class| profile.get(mixed(1001, class)).is_some();
         assert!(known(".log") && known(".sst"));
         let mut second = scheme(Grouping::Both);
-        second.recall(&profile);
+        second.restore_lifetimes(&profile);
         second.learn(&names(1001));
         let (log, table) = run(second.as_mut(), 2);
         assert!(log != table && log != 0 && table != 0, "{log} {table}");

@@ -1,4 +1,4 @@
-//! What is appended to a file goes together.
+//! Mean predicted life of each file, which keeps the pages appended to it together.
 
 use anabranch_trace::FileId;
 
@@ -12,7 +12,7 @@ const FADING: f32 = 1.0 / 64.0;
 
 /// One file's number, and the mean of the lives predicted for its last pages.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flow {
+struct FileMean {
     file: FileId,
     mean: Eighths,
 }
@@ -21,38 +21,38 @@ struct Flow {
 /// it. Several calls of one program write it (its blocks, its last one, its index), each with a
 /// past of its own; the file's mean keeps its pages in one stream all the same.
 #[derive(Debug)]
-pub(super) struct Flows {
-    flows: Vec<Flow>,
+pub(super) struct FileMeans {
+    means: Vec<FileMean>,
 }
 
-impl Flows {
+impl FileMeans {
     /// With room for so many files, a power of two.
-    pub fn new(files: usize) -> Flows {
-        Flows {
-            flows: vec![Flow::default(); files],
+    pub fn new(files: usize) -> FileMeans {
+        FileMeans {
+            means: vec![FileMean::default(); files],
         }
     }
 
-    /// What is predicted for a page appended to a file, given what its writer's past says.
+    /// The file's mean after a page was appended whose own prediction is `predicted`; pages of no file keep theirs.
     #[inline]
     pub fn join(&mut self, file: FileId, predicted: Eighths) -> Eighths {
         if file == FileId::default() {
             return predicted;
         }
-        let place = file.0 as usize & (self.flows.len() - 1);
-        let flow = &mut self.flows[place];
-        if flow.file != file {
-            *flow = Flow {
+        let place = file.0 as usize & (self.means.len() - 1);
+        let mean_of_file = &mut self.means[place];
+        if mean_of_file.file != file {
+            *mean_of_file = FileMean {
                 file,
                 mean: predicted,
             };
         }
-        flow.mean += (predicted - flow.mean) * FADING;
-        flow.mean
+        mean_of_file.mean += (predicted - mean_of_file.mean) * FADING;
+        mean_of_file.mean
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.flows.capacity() * size_of::<Flow>()
+        self.means.capacity() * size_of::<FileMean>()
     }
 }
 
@@ -62,22 +62,22 @@ mod tests {
 
     #[test]
     fn a_page_goes_with_its_file_and_a_file_follows_its_pages() {
-        let mut flows = Flows::new(FILES);
-        assert_eq!(flows.join(FileId(3), 100.0), 100.0);
-        let stray = flows.join(FileId(3), 36.0);
+        let mut means = FileMeans::new(FILES);
+        assert_eq!(means.join(FileId(3), 100.0), 100.0);
+        let stray = means.join(FileId(3), 36.0);
         assert_eq!(stray, 99.0);
         for _ in 0..1000 {
-            flows.join(FileId(3), 36.0);
+            means.join(FileId(3), 36.0);
         }
-        assert!(flows.join(FileId(3), 36.0) < 37.0);
+        assert!(means.join(FileId(3), 36.0) < 37.0);
     }
 
     #[test]
     fn another_file_begins_anew_and_pages_of_no_file_are_by_themselves() {
-        let mut flows = Flows::new(FILES);
-        flows.join(FileId(3), 100.0);
-        assert_eq!(flows.join(FileId(3 + FILES as u32), 20.0), 20.0);
-        flows.join(FileId(0), 100.0);
-        assert_eq!(flows.join(FileId(0), 20.0), 20.0);
+        let mut means = FileMeans::new(FILES);
+        means.join(FileId(3), 100.0);
+        assert_eq!(means.join(FileId(3 + FILES as u32), 20.0), 20.0);
+        means.join(FileId(0), 100.0);
+        assert_eq!(means.join(FileId(0), 20.0), 20.0);
     }
 }

@@ -1,6 +1,6 @@
-//! What a drive owes: copies that its present state will still cost.
+//! Debt of a drive: copies that its present state will still cost.
 
-/// Share of the pages without valid data that a drive is asked to have free (our choice: with a half and with nine tenths
+/// Share of the pages without valid data that must be free (our choice: with a half and with nine tenths
 /// mean copies over the recordings chosen by are up to 1 and 4 % more).
 const FREE_SHARE: f64 = 0.75;
 

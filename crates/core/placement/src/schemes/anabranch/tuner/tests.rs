@@ -1,11 +1,16 @@
-use anabranch_ssd::{relocate::RelocationKind, victims::ClosedUnit};
+use anabranch_ssd::{
+    Device,
+    relocate::{Destination, Relocate, RelocationKind, Victim},
+    victims::{ClosedUnit, ClosedUnits, VictimRule},
+};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use super::{
     super::{
-        page::Senses,
-        setting::{age, gain},
+        page::Features,
+        setting::{Copies, Victims, age, gain},
     },
+    miniature::{HALF_LIFE_CAPACITIES, MiniaturePolicy, miniature_config},
     *,
 };
 use crate::{
@@ -21,23 +26,33 @@ const GEOMETRY: HostGeometry = HostGeometry {
     ..DRIVE
 };
 
-fn rehearsal(beside: DeviceHalf, margin: f64) -> (Rehearsal, Mind) {
-    rehearsal_of(beside, margin, false)
+fn all_settings(
+    budget: &StreamBudget,
+    beside: DeviceHalf,
+    names: bool,
+    wide: bool,
+) -> Vec<Setting> {
+    let candidates = candidates(budget, beside, names, wide);
+    candidates.iter().map(|one| one.setting).collect()
 }
 
-fn rehearsal_of(beside: DeviceHalf, margin: f64, wide: bool) -> (Rehearsal, Mind) {
-    let senses = Senses {
+fn tuner(beside: DeviceHalf, margin: f64) -> (Tuner, Predictor) {
+    tuner_of(beside, margin, false)
+}
+
+fn tuner_of(beside: DeviceHalf, margin: f64, wide: bool) -> (Tuner, Predictor) {
+    let features = Features {
         contexts: true,
         history: true,
     };
     let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-    let rehearsal = Rehearsal::new(&GEOMETRY.drive(), beside, sample, margin, true, wide).unwrap();
-    (rehearsal, Mind::new(&GEOMETRY, senses))
+    let tuner = Tuner::new(&GEOMETRY.drive(), beside, sample, margin, true, wide).unwrap();
+    (tuner, Predictor::new(&GEOMETRY, features))
 }
 
 /// Writes pages of one writer; how often the lead changed.
 fn run(
-    (rehearsal, mind): (&mut Rehearsal, &mut Mind),
+    (tuner, predictor): (&mut Tuner, &mut Predictor),
     now: &mut u64,
     pages: impl Iterator<Item = u32>,
 ) -> usize {
@@ -51,11 +66,11 @@ fn run(
             tenant: 0,
             now_pages: *now,
         };
-        let outlook = mind.write(page, &write, *now);
+        let prediction = predictor.write(page, &write, *now);
         if now.is_multiple_of(2048) {
-            mind.classes.redraw();
+            predictor.classes.redraw();
         }
-        changes += usize::from(rehearsal.write(mind, page, outlook));
+        changes += usize::from(tuner.write(predictor, page, prediction));
         *now += 1;
     }
     changes
@@ -67,17 +82,17 @@ fn at_random(writes: u32) -> impl Iterator<Item = u32> {
 }
 
 #[test]
-fn a_wide_rehearsal_seeks_victims_among_all_units() {
-    let (rehearsal, _) = rehearsal_of(DeviceHalf::Own, 16.0, true);
-    let narrow = |stage: &Stage| stage.setting.victims == Victims::Patient;
-    assert_eq!(rehearsal.stages.len(), 11);
-    assert!(!rehearsal.stages.iter().any(narrow));
+fn wide_settings_seek_victims_among_all_units() {
+    let (tuner, _) = tuner_of(DeviceHalf::Own, 16.0, true);
+    let narrow = |miniature: &Miniature| miniature.candidate.setting.victims == Victims::Patient;
+    assert_eq!(tuner.miniatures.len(), 11);
+    assert!(!tuner.miniatures.iter().any(narrow));
     // Where victims are the drive's there is nothing more to try.
-    let room = Room::new(&GEOMETRY);
+    let budget = StreamBudget::new(&GEOMETRY);
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
     assert_eq!(
-        settings(&room, beside, true, true),
-        settings(&room, beside, true, false)
+        all_settings(&budget, beside, true, true),
+        all_settings(&budget, beside, true, false)
     );
 }
 
@@ -89,15 +104,19 @@ fn the_setting_that_copies_least_comes_to_lead() {
 }
 
 fn the_best_leads(wide: bool) {
-    let (mut rehearsal, mut mind) = rehearsal_of(DeviceHalf::Own, 16.0, wide);
-    let first = rehearsal.leader();
+    let (mut tuner, mut predictor) = tuner_of(DeviceHalf::Own, 16.0, wide);
+    let first = tuner.leader();
     let mut now = 0;
-    run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
-    let leader = rehearsal.leader();
-    let copied = |stage: &Stage| stage.drive.counters().copied_pages as f64;
-    let best = rehearsal.stages.iter().map(copied).fold(f64::MAX, f64::min);
-    let leads = |stage: &&Stage| stage.setting == leader;
-    let leading = rehearsal.stages.iter().find(leads).map(copied).unwrap();
+    run(
+        (&mut tuner, &mut predictor),
+        &mut now,
+        at_random(40 * PAGES),
+    );
+    let leader = tuner.leader();
+    let copied = |miniature: &Miniature| miniature.drive.counters().copied_pages as f64;
+    let best = tuner.miniatures.iter().map(copied).fold(f64::MAX, f64::min);
+    let leads = |miniature: &&Miniature| miniature.candidate.setting == leader;
+    let leading = tuner.miniatures.iter().find(leads).map(copied).unwrap();
     assert!(leading < best * 1.05, "{leader:?}: {leading} {best}");
     // Random deaths: there is little to part.
     assert!(leader.classes < first.classes);
@@ -105,18 +124,22 @@ fn the_best_leads(wide: bool) {
 
 #[test]
 fn where_nothing_is_copied_the_lead_stays() {
-    let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
+    let (mut tuner, mut predictor) = tuner(DeviceHalf::Own, 16.0);
     let mut now = 0;
     let round = (0..10 * PAGES).map(|step| step % PAGES);
-    assert_eq!(run((&mut rehearsal, &mut mind), &mut now, round), 0);
+    assert_eq!(run((&mut tuner, &mut predictor), &mut now, round), 0);
 }
 
 #[test]
 fn a_greater_margin_changes_less() {
     let changes = |margin| {
-        let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, margin);
+        let (mut tuner, mut predictor) = tuner(DeviceHalf::Own, margin);
         let mut now = 0;
-        run((&mut rehearsal, &mut mind), &mut now, at_random(20 * PAGES))
+        run(
+            (&mut tuner, &mut predictor),
+            &mut now,
+            at_random(20 * PAGES),
+        )
     };
     assert_eq!(changes(1e9), 0);
     assert!(changes(0.0) > 1);
@@ -142,7 +165,7 @@ impl Relocate for Looked {
         };
         let chosen = self
             .setting
-            .choose_victim(closed, now, &Room::new(&GEOMETRY));
+            .choose_victim(closed, now, &StreamBudget::new(&GEOMETRY));
         let all = (0..closed.units()).filter_map(|unit| closed.get(unit));
         let best = all.map(score).fold(0.0, f64::max);
         let found = chosen.and_then(|unit| closed.get(unit));
@@ -154,7 +177,7 @@ impl Relocate for Looked {
 
 #[test]
 fn of_all_closed_units_the_best_is_found() {
-    let all = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true, true);
+    let all = all_settings(&StreamBudget::new(&GEOMETRY), DeviceHalf::Own, true, true);
     for setting in [all[0], all[1]] {
         let mut config = GEOMETRY.drive();
         config.victim_rule = VictimRule::Scheme;
@@ -180,8 +203,8 @@ fn of_all_closed_units_the_best_is_found() {
 #[test]
 fn a_miniature_has_the_spare_of_its_drive() {
     let sample = Sample::new(&GEOMETRY, 16, 1024, 1);
-    let setting = settings(&Room::new(&GEOMETRY), DeviceHalf::Own, true, false)[0];
-    let small = miniature(&GEOMETRY.drive(), sample, &setting);
+    let setting = all_settings(&StreamBudget::new(&GEOMETRY), DeviceHalf::Own, true, false)[0];
+    let small = miniature_config(&GEOMETRY.drive(), sample, &setting);
     assert_eq!((small.pages_per_unit, small.logical_pages), (16, 1024));
     assert_eq!(small.physical_units, GEOMETRY.physical_units);
     let large = HostGeometry {
@@ -190,20 +213,20 @@ fn a_miniature_has_the_spare_of_its_drive() {
         ..GEOMETRY
     };
     let sample = Sample::new(&large, 16, 1024, 1);
-    let small = miniature(&large.drive(), sample, &setting);
+    let small = miniature_config(&large.drive(), sample, &setting);
     assert_eq!((small.pages_per_unit, small.logical_pages), (16, 256 * 16));
     // An eighth of the units, and seven eighths of half a unit for each of six classes.
     assert_eq!(small.physical_units, 275 + 2);
 }
 
 #[test]
-fn a_drive_without_room_is_not_rehearsed() {
+fn a_drive_without_spare_has_no_miniature() {
     let full = HostGeometry {
         physical_units: 64,
         ..GEOMETRY
     };
     let sample = Sample::new(&full, 16, 1024, 1);
-    assert!(Rehearsal::new(&full.drive(), DeviceHalf::Own, sample, 1.0, true, false).is_none());
+    assert!(Tuner::new(&full.drive(), DeviceHalf::Own, sample, 1.0, true, false).is_none());
 }
 
 #[test]
@@ -215,7 +238,7 @@ fn settings_differ_and_fit_the_drive() {
             ..GEOMETRY
         };
         for wide in [false, true] {
-            let settings = settings(&Room::new(&geometry), beside, true, wide);
+            let settings = all_settings(&StreamBudget::new(&geometry), beside, true, wide);
             for (index, setting) in settings.iter().enumerate() {
                 assert!(u16::from(setting.classes) <= host_streams);
                 assert!(!settings[..index].contains(setting));
@@ -226,10 +249,10 @@ fn settings_differ_and_fit_the_drive() {
 
 #[test]
 fn without_names_no_rules_are_rehearsed() {
-    let room = Room::new(&GEOMETRY);
+    let budget = StreamBudget::new(&GEOMETRY);
     for beside in [DeviceHalf::Own, DeviceHalf::Relocation(RelocationKind::Gc)] {
         let ruled = |names| {
-            let settings = settings(&room, beside, names, false);
+            let settings = all_settings(&budget, beside, names, false);
             settings
                 .iter()
                 .filter(|one| one.guide == Guide::Rules)
@@ -242,30 +265,34 @@ fn without_names_no_rules_are_rehearsed() {
 #[test]
 fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
-    let (mut rehearsal, mut mind) = rehearsal(beside, 8.0);
-    assert_eq!(rehearsal.leader().guide, Guide::Rules);
+    let (mut tuner, mut predictor) = tuner(beside, 8.0);
+    assert_eq!(tuner.leader().guide, Guide::Rules);
     // Files without names: the rules are left at once.
     let mut now = 0;
-    run((&mut rehearsal, &mut mind), &mut now, at_random(PAGES / 8));
-    assert_eq!(rehearsal.leader().guide, Guide::Lives);
-    assert!(rehearsal.leader().classes > 1);
-    run((&mut rehearsal, &mut mind), &mut now, at_random(40 * PAGES));
+    run((&mut tuner, &mut predictor), &mut now, at_random(PAGES / 8));
+    assert_eq!(tuner.leader().guide, Guide::Lives);
+    assert!(tuner.leader().classes > 1);
+    run(
+        (&mut tuner, &mut predictor),
+        &mut now,
+        at_random(40 * PAGES),
+    );
     // One class, or rules that none of this obeys: one stream.
-    let Setting { guide, classes, .. } = rehearsal.leader();
+    let Setting { guide, classes, .. } = tuner.leader();
     assert!(guide == Guide::Rules || classes == 1);
     // The drives collect by the rule and with the streams of the drive rehearsed for.
-    for stage in &rehearsal.stages {
-        let config = stage.drive.config();
+    for miniature in &tuner.miniatures {
+        let config = miniature.drive.config();
         assert_eq!(config.victim_rule, VictimRule::Greedy);
         assert_eq!(config.internal_streams, 1);
     }
 }
 
 #[test]
-fn rules_lead_from_when_they_have_spoken_of_enough() {
+fn rules_lead_once_they_matched_enough() {
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
-    let (mut rehearsal, mut mind) = rehearsal(beside, 8.0);
-    mind.learn(&Names {
+    let (mut tuner, mut predictor) = tuner(beside, 8.0);
+    predictor.learn(&Names {
         files: vec![(FileId(1), "log.aof".to_owned())],
         ..Names::default()
     });
@@ -276,17 +303,17 @@ fn rules_lead_from_when_they_have_spoken_of_enough() {
                 file: FileId(file),
                 ..write(0, 1, 0)
             };
-            let _ = rehearsal.write(
-                &mind,
+            let _ = tuner.write(
+                &predictor,
                 page % PAGES,
-                Outlook {
+                Prediction {
                     life: 60.0,
                     write,
                     object: StreamId::DEFAULT,
                 },
             );
         }
-        rehearsal.leader().guide
+        tuner.leader().guide
     };
     assert_eq!(lead(PAGES / 8, 0), Guide::Lives);
     assert_eq!(lead(PAGES / 2, 0), Guide::Lives);
@@ -295,59 +322,85 @@ fn rules_lead_from_when_they_have_spoken_of_enough() {
 }
 
 #[test]
-fn what_is_owed_tells_before_anything_is_copied() {
+fn debts_decide_before_anything_is_copied() {
+    let (guide, leaders) = leader_after_a_file_is_removed(PAGES * 3 / 8);
+    assert_eq!(guide, Guide::Objects);
+    let last = leaders.last().unwrap();
+    assert_eq!(
+        (last.setting, last.reason),
+        ("objects", LeaderReason::Cheaper)
+    );
+    let cost = |name| {
+        last.costs
+            .iter()
+            .find(|one| one.setting == name)
+            .unwrap()
+            .pages
+    };
+    assert!(cost("objects") < cost("classes") && last.costs.len() == 5);
+    assert!(leaders.is_sorted_by_key(|one| one.since_pages));
+    assert_eq!(leaders[0].reason, LeaderReason::First);
+}
+
+#[test]
+fn debts_decide_on_a_new_drive_of_which_most_was_never_written() {
+    let (guide, _) = leader_after_a_file_is_removed(PAGES / 8);
+    assert_eq!(guide, Guide::Objects);
+}
+
+/// The leader once two files of one writer, a page in turn, were written and one was removed as a whole.
+fn leader_after_a_file_is_removed(file_pages: u32) -> (Guide, Vec<Leader>) {
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
-    let (mut rehearsal, mut mind) = rehearsal(beside, 2.0);
+    let (mut tuner, mut predictor) = tuner(beside, 2.0);
     let mut now = 0;
-    let mut put = |rehearsal: &mut Rehearsal, mind: &mut Mind, page: u32, file: u32| {
+    let mut put = |tuner: &mut Tuner, predictor: &mut Predictor, page: u32, file: u32| {
         let write = Write {
             file: FileId(file),
             ..write(page, 1, now)
         };
-        let outlook = mind.write(page, &write, now);
-        rehearsal.write(mind, page, outlook);
+        let prediction = predictor.write(page, &write, now);
+        tuner.write(predictor, page, prediction);
         now += 1;
     };
-    // Two files of one writer, a page in turn, of which one is removed as a whole.
-    for page in 0..PAGES * 3 / 8 {
-        put(&mut rehearsal, &mut mind, page, 1);
-        put(&mut rehearsal, &mut mind, PAGES / 2 + page, 2);
+    for page in 0..file_pages {
+        put(&mut tuner, &mut predictor, page, 1);
+        put(&mut tuner, &mut predictor, PAGES / 2 + page, 2);
     }
-    assert_eq!(rehearsal.leader().guide, Guide::Lives);
-    let removed = PageRange::new(0, PAGES * 3 / 8);
-    mind.discard(removed, u64::from(PAGES) * 3 / 4);
-    rehearsal.discard(removed);
+    assert_eq!(tuner.leader().guide, Guide::Lives);
+    let removed = PageRange::new(0, file_pages);
+    predictor.discard(removed, u64::from(2 * file_pages));
+    tuner.discard(removed);
     for page in 0..PAGES / 8 {
-        put(&mut rehearsal, &mut mind, page, 3);
+        put(&mut tuner, &mut predictor, page, 3);
     }
-    assert_eq!(rehearsal.leader().guide, Guide::Objects);
-    let copied = |stage: &Stage| stage.drive.counters().copied_pages;
-    assert_eq!(rehearsal.stages.iter().map(copied).sum::<u64>(), 0);
+    let copied = |miniature: &Miniature| miniature.drive.counters().copied_pages;
+    assert_eq!(tuner.miniatures.iter().map(copied).sum::<u64>(), 0);
+    (tuner.leader().guide, tuner.leaders().to_vec())
 }
 
 #[test]
-fn what_a_setting_cost_counts_half_after_its_half_life() {
-    let (mut rehearsal, mut mind) = rehearsal(DeviceHalf::Own, 16.0);
-    run((&mut rehearsal, &mut mind), &mut 0, at_random(8 * PAGES));
-    for stage in &mut rehearsal.stages {
-        let first = stage.cost();
-        let last = (0..JUDGEMENTS * HALF_LIFE_CAPACITIES).fold(first, |_, _| stage.cost());
+fn the_cost_of_a_setting_counts_half_after_its_half_life() {
+    let (mut tuner, mut predictor) = tuner(DeviceHalf::Own, 16.0);
+    run((&mut tuner, &mut predictor), &mut 0, at_random(8 * PAGES));
+    for miniature in &mut tuner.miniatures {
+        let first = miniature.cost();
+        let last = (0..EVALUATIONS * HALF_LIFE_CAPACITIES).fold(first, |_, _| miniature.cost());
         assert!(first > 0.0 && (first - 2.0 * last).abs() < 1e-6 * first);
     }
 }
 
 #[test]
-fn what_was_written_elsewhere_is_data_on_every_miniature() {
+fn pages_written_elsewhere_are_data_on_every_miniature() {
     let copied = |is_told: bool| {
         let beside = DeviceHalf::Relocation(RelocationKind::Gc);
-        let (mut rehearsal, mut mind) = rehearsal(beside, 16.0);
+        let (mut tuner, mut predictor) = tuner(beside, 16.0);
         if is_told {
-            rehearsal.written_elsewhere(&mind, PageRange::new(0, PAGES / 2));
+            tuner.written_elsewhere(&predictor, PageRange::new(0, PAGES / 2));
         }
         let other_half = at_random(8 * PAGES).map(|page| PAGES / 2 + page / 2);
-        run((&mut rehearsal, &mut mind), &mut 0, other_half);
-        let copied = |stage: &Stage| stage.drive.counters().copied_pages;
-        let copied: Vec<u64> = rehearsal.stages.iter().map(copied).collect();
+        run((&mut tuner, &mut predictor), &mut 0, other_half);
+        let copied = |miniature: &Miniature| miniature.drive.counters().copied_pages;
+        let copied: Vec<u64> = tuner.miniatures.iter().map(copied).collect();
         copied
     };
     let (half, whole) = (copied(false), copied(true));
@@ -359,31 +412,36 @@ fn what_was_written_elsewhere_is_data_on_every_miniature() {
 }
 
 #[test]
-fn copies_go_to_one_stream_unless_the_mind_may_not_know_them() {
-    let (mut rehearsal, mind) = rehearsal_of(DeviceHalf::Own, 16.0, true);
+fn copies_go_to_one_stream_unless_the_predictor_may_not_have_seen_them() {
+    let (mut tuner, predictor) = tuner_of(DeviceHalf::Own, 16.0, true);
     let victim = Victim {
         stream: StreamId(2),
         valid_pages: 1,
         opened_at: 0,
         now: 1,
     };
-    let whole = |rehearsal: &Rehearsal| -> Vec<bool> {
-        let (room, sample, mind) = (rehearsal.room, rehearsal.sample, &mind);
-        let is_whole = |stage: &Stage| {
-            let mut understudy = Understudy {
-                setting: stage.setting,
-                room,
+    let whole = |tuner: &Tuner| -> Vec<bool> {
+        let (budget, sample, predictor) = (tuner.budget, tuner.sample, &predictor);
+        let is_whole = |miniature: &Miniature| {
+            let mut policy = MiniaturePolicy {
+                setting: miniature.candidate.setting,
+                budget,
                 sample,
-                mind,
-                knows_all: stage.knows_all,
+                predictor,
+                knows_all: miniature.knows_all,
             };
-            understudy.destination(&victim) != Destination::Each
+            policy.destination(&victim) != Destination::Each
         };
-        rehearsal.stages.iter().map(is_whole).collect()
+        tuner.miniatures.iter().map(is_whole).collect()
     };
-    let one = |stage: &Stage| matches!(stage.setting.copies, Copies::One | Copies::Chain);
-    let ones: Vec<bool> = rehearsal.stages.iter().map(one).collect();
-    assert_eq!(whole(&rehearsal), ones);
-    rehearsal.written_elsewhere(&mind, PageRange::new(0, PAGES));
-    assert!(!whole(&rehearsal).contains(&true));
+    let one = |miniature: &Miniature| {
+        matches!(
+            miniature.candidate.setting.copies,
+            Copies::One | Copies::Chain
+        )
+    };
+    let ones: Vec<bool> = tuner.miniatures.iter().map(one).collect();
+    assert_eq!(whole(&tuner), ones);
+    tuner.written_elsewhere(&predictor, PageRange::new(0, PAGES));
+    assert!(!whole(&tuner).contains(&true));
 }

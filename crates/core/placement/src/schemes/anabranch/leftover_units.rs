@@ -16,7 +16,7 @@ struct Open {
 /// Streams that are written no more still have an open unit each, whose free pages are lost to the
 /// drive. A stream that has no open unit finishes one of those before it opens its own.
 #[derive(Debug)]
-pub(super) struct Unfinished {
+pub(super) struct LeftoverUnits {
     streams: Vec<Open>,
     pages_per_unit: u32,
     /// Units left open.
@@ -25,14 +25,14 @@ pub(super) struct Unfinished {
     has_arrived: bool,
 }
 
-impl Unfinished {
-    pub fn new(streams: u16, pages_per_unit: u32) -> Unfinished {
+impl LeftoverUnits {
+    pub fn new(streams: u16, pages_per_unit: u32) -> LeftoverUnits {
         let open = Open {
             filled: 0,
             coming: 0,
             is_named: true,
         };
-        Unfinished {
+        LeftoverUnits {
             streams: vec![open; streams.into()],
             pages_per_unit: pages_per_unit.max(1),
             left: 0,
@@ -70,13 +70,13 @@ impl Unfinished {
         if !std::mem::replace(&mut open.is_named, true) && open.filled > 0 {
             self.left -= 1;
         }
-        let room = self.pages_per_unit;
-        if (1..room).contains(&(open.filled + open.coming)) {
+        let budget = self.pages_per_unit;
+        if (1..budget).contains(&(open.filled + open.coming)) {
             open.coming += 1;
             return wanted;
         }
         for (stream, open) in (0..streams).map(StreamId).zip(&mut self.streams) {
-            if !open.is_named && open.filled > 0 && open.filled + open.coming < room {
+            if !open.is_named && open.filled > 0 && open.filled + open.coming < budget {
                 open.coming += 1;
                 return stream;
             }
@@ -120,20 +120,20 @@ mod tests {
 
     /// Streams 0 to 3 are used by the host, 4 and 5 by copies; each has begun a unit, and another
     /// leader follows.
-    fn left() -> Unfinished {
-        let mut unfinished = Unfinished::new(6, UNIT);
+    fn left() -> LeftoverUnits {
+        let mut leftovers = LeftoverUnits::new(6, UNIT);
         for stream in 0..6 {
-            unfinished.appended(StreamId(stream), 70, Origin::Host);
+            leftovers.appended(StreamId(stream), 70, Origin::Host);
         }
-        unfinished.change();
-        unfinished
+        leftovers.change();
+        leftovers
     }
 
-    /// Where pages meant for stream 1 go, each appended before the next is placed.
-    fn placed(unfinished: &mut Unfinished, pages: u32, streams: u16) -> Vec<u16> {
+    /// Streams of pages meant for stream 1, each appended before the next is placed.
+    fn placed(leftovers: &mut LeftoverUnits, pages: u32, streams: u16) -> Vec<u16> {
         let mut place = |_| {
-            let stream = unfinished.place(StreamId(1), streams);
-            unfinished.appended(stream, 1, Origin::Host);
+            let stream = leftovers.place(StreamId(1), streams);
+            leftovers.appended(stream, 1, Origin::Host);
             stream.0
         };
         (0..pages).map(&mut place).collect()
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_stream_fills_its_own_unit_then_those_that_were_left() {
-        let mut unfinished = left();
-        let taken = placed(&mut unfinished, 130, 4);
+        let mut leftovers = left();
+        let taken = placed(&mut leftovers, 130, 4);
         assert_eq!(taken[..30], [1; 30]);
         assert_eq!(taken[30..60], [0; 30]);
         assert_eq!(taken[60..90], [2; 30]);
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_named_keeps_its_unit() {
-        let mut unfinished = left();
-        assert_eq!(unfinished.place(StreamId(0), 4), StreamId(0));
-        let taken = placed(&mut unfinished, 91, 4);
+        let mut leftovers = left();
+        assert_eq!(leftovers.place(StreamId(0), 4), StreamId(0));
+        let taken = placed(&mut leftovers, 91, 4);
         assert_eq!(taken[..30], [1; 30]);
         assert_eq!(taken[30..60], [2; 30]);
         assert_eq!(taken[60..90], [3; 30]);
@@ -163,20 +163,18 @@ mod tests {
 
     #[test]
     fn the_host_never_finishes_what_is_of_copies() {
-        let mut unfinished = left();
-        let host = placed(&mut unfinished, 500, 4);
+        let mut leftovers = left();
+        let host = placed(&mut leftovers, 500, 4);
         assert!(host.iter().max() < Some(&4));
-        let copies = placed(&mut unfinished, 200, 6);
+        let copies = placed(&mut leftovers, 200, 6);
         assert_eq!(copies.iter().filter(|&&stream| stream == 4).count(), 30);
         assert_eq!(copies.iter().filter(|&&stream| stream == 5).count(), 30);
     }
 
     #[test]
     fn pages_on_their_way_take_no_more_than_the_room_there_is() {
-        let mut unfinished = left();
-        let sent: Vec<u16> = (0..64)
-            .map(|_| unfinished.place(StreamId(1), 4).0)
-            .collect();
+        let mut leftovers = left();
+        let sent: Vec<u16> = (0..64).map(|_| leftovers.place(StreamId(1), 4).0).collect();
         assert_eq!(sent[..30], [1; 30]);
         assert_eq!(sent[30..60], [0; 30]);
         assert_eq!(sent[60..], [2; 4]);
@@ -184,38 +182,38 @@ mod tests {
 
     #[test]
     fn a_unit_that_the_device_took_needs_no_finishing() {
-        let mut unfinished = left();
-        placed(&mut unfinished, 30, 4);
-        unfinished.gone(StreamId(0));
-        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(2));
+        let mut leftovers = left();
+        placed(&mut leftovers, 30, 4);
+        leftovers.gone(StreamId(0));
+        assert_eq!(leftovers.place(StreamId(1), 4), StreamId(2));
     }
 
     #[test]
     fn what_went_elsewhere_than_it_was_meant_for_is_not_counted_where_it_was_meant() {
-        let mut unfinished = left();
-        placed(&mut unfinished, 30, 4);
-        assert_eq!(unfinished.place(StreamId(1), 4), StreamId(0));
+        let mut leftovers = left();
+        placed(&mut leftovers, 30, 4);
+        assert_eq!(leftovers.place(StreamId(1), 4), StreamId(0));
         // The device had no unit for it there.
-        unfinished.appended(StreamId(3), 1, Origin::Host);
-        let taken = placed(&mut unfinished, 31, 4);
+        leftovers.appended(StreamId(3), 1, Origin::Host);
+        let taken = placed(&mut leftovers, 31, 4);
         assert_eq!(taken[..30], [0; 30]);
         assert_eq!(taken[30], 2);
     }
 
     #[test]
     fn a_stream_nobody_names_that_is_opened_all_the_same_is_finished_too() {
-        let mut unfinished = left();
-        placed(&mut unfinished, 120, 4);
-        unfinished.appended(StreamId(2), 5, Origin::Host);
-        let taken = placed(&mut unfinished, 96, 4);
+        let mut leftovers = left();
+        placed(&mut leftovers, 120, 4);
+        leftovers.appended(StreamId(2), 5, Origin::Host);
+        let taken = placed(&mut leftovers, 96, 4);
         assert_eq!(taken[..95], [2; 95]);
         assert_eq!(taken[95], 1);
     }
 
     #[test]
     fn before_any_change_none_is_left() {
-        let mut unfinished = Unfinished::new(6, UNIT);
-        unfinished.appended(StreamId(2), 70, Origin::Host);
-        assert!((0..4).all(|stream| unfinished.place(StreamId(stream), 4) == StreamId(stream)));
+        let mut leftovers = LeftoverUnits::new(6, UNIT);
+        leftovers.appended(StreamId(2), 70, Origin::Host);
+        assert!((0..4).all(|stream| leftovers.place(StreamId(stream), 4) == StreamId(stream)));
     }
 }

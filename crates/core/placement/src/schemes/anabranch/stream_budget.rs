@@ -7,17 +7,17 @@ use crate::geometry::HostGeometry;
 
 /// The streams and the units of a drive.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct StreamBudget {
     pub host_streams: u16,
     pub internal_streams: u16,
     pub pages_per_unit: u32,
     spare_units: u32,
 }
 
-impl Room {
-    pub fn new(geometry: &HostGeometry) -> Room {
+impl StreamBudget {
+    pub fn new(geometry: &HostGeometry) -> StreamBudget {
         let data_units = geometry.logical_pages / geometry.pages_per_unit.max(1);
-        Room {
+        StreamBudget {
             host_streams: geometry.host_streams.max(1),
             internal_streams: geometry.internal_streams,
             pages_per_unit: geometry.pages_per_unit,
@@ -26,8 +26,8 @@ impl Room {
     }
 
     /// The same streams and units on a miniature whose units have so many pages.
-    pub fn shrunk(self, pages_per_unit: u32) -> Room {
-        Room {
+    pub fn shrunk(self, pages_per_unit: u32) -> StreamBudget {
+        StreamBudget {
             pages_per_unit,
             ..self
         }
@@ -61,8 +61,8 @@ pub(super) mod tests {
     use super::*;
     use crate::by_page::tests::DRIVE;
 
-    pub fn room(host_streams: u16, internal_streams: u16) -> Room {
-        Room::new(&HostGeometry {
+    pub fn budget(host_streams: u16, internal_streams: u16) -> StreamBudget {
+        StreamBudget::new(&HostGeometry {
             host_streams,
             internal_streams,
             ..DRIVE
@@ -72,9 +72,9 @@ pub(super) mod tests {
     #[test]
     fn classes_are_no_more_than_streams_and_spare_units() {
         // 64 pages are 8 units of the 12.
-        assert_eq!(room(8, 0).classes(6), 4);
-        assert_eq!(room(3, 0).classes(6), 3);
-        let tight = Room::new(&HostGeometry {
+        assert_eq!(budget(8, 0).classes(6), 4);
+        assert_eq!(budget(3, 0).classes(6), 3);
+        let tight = StreamBudget::new(&HostGeometry {
             physical_units: 9,
             ..DRIVE
         });
