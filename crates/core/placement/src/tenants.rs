@@ -6,6 +6,7 @@ use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
     known_lifetimes::KnownLifetimes,
+    leaders::Leader,
     rules::RuleUse,
 };
 
@@ -47,7 +48,7 @@ struct Place {
 /// Memory: that of as many schemes as tenants, 2 bytes for each stream of each.
 pub(crate) struct Tenants {
     places: Vec<Place>,
-    /// Whose each of the drive's streams is.
+    /// Owner of each of the drive's streams.
     owners: Vec<u16>,
     absence_pages: u64,
     /// When it is next looked who is absent.
@@ -165,9 +166,10 @@ impl Tenants {
     }
 
     fn find_stream(&mut self, place: usize, wanted: usize) -> StreamId {
-        let free = match self.owned(place) < self.share() {
-            true => self.free(wanted),
-            false => None,
+        let free = if self.owned(place) < self.share() {
+            self.free(wanted)
+        } else {
+            None
         };
         let stream = match free {
             Some(free) => {
@@ -270,6 +272,11 @@ impl Assign for Tenants {
     fn rule_use(&self) -> Option<RuleUse> {
         let uses = self.places.iter().map(|place| place.scheme.rule_use());
         uses.flatten().reduce(RuleUse::joined)
+    }
+
+    /// None: each tenant's scheme has leaders of its own, which no one list orders.
+    fn leaders(&self) -> &[Leader] {
+        &[]
     }
 
     fn goes_by_page(&self) -> bool {

@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, KnownLifetimes, Names, Policy, RuleUse, SCHEMES, SchemeSpec, Whole,
+    Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec, Whole,
     Write,
 };
 use anabranch_replay::{Engine, Lane};
@@ -100,6 +100,10 @@ impl Assign for Checked {
 
     fn rule_use(&self) -> Option<RuleUse> {
         self.scheme.rule_use()
+    }
+
+    fn leaders(&self) -> &[Leader] {
+        self.scheme.leaders()
     }
 
     fn goes_by_page(&self) -> bool {

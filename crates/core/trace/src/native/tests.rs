@@ -24,6 +24,7 @@ fn some_tables() -> Tables {
         drive: Some(serde_json::json!({ "version": 1, "device": "demo", "share": 0.075 })),
         sampled: None,
         tenants: Vec::new(),
+        placements: Vec::new(),
     });
     for id in 1..3 {
         tables.contexts.push(Context {

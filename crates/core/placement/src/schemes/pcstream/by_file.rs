@@ -11,6 +11,7 @@ use crate::{
     assign::{Assign, ContextName, Names, Write},
     file_classes::FileClasses,
     known_lifetimes::KnownLifetimes,
+    leaders::Leader,
     parameter::one_of,
     rules::RuleUse,
 };
@@ -29,7 +30,7 @@ one_of! {
 
 /// [`PcStream`] over pairs of program context and class of file, numbered as they come.
 ///
-/// Where one call path writes everything (an engine's I/O threads, a library without frame
+/// One call path may write everything (an engine's I/O threads, a library without frame
 /// pointers), the file still tells a journal from a table. A pair's signature is made of the
 /// context's and the class's name, so that lifetimes kept between runs find it again.
 ///
@@ -148,6 +149,10 @@ impl Assign for ByFile {
 
     fn rule_use(&self) -> Option<RuleUse> {
         self.inner.rule_use()
+    }
+
+    fn leaders(&self) -> &[Leader] {
+        self.inner.leaders()
     }
 
     fn goes_by_page(&self) -> bool {
