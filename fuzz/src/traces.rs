@@ -19,12 +19,17 @@ pub fn traces(input: &[u8]) {
     let Some((&how, bytes)) = input.split_first() else {
         return;
     };
-    let format = Format::ALL[usize::from(how & 0xf) % Format::ALL.len()];
+    let format = Format::ALL[usize::from(how & 0x1f) % Format::ALL.len()];
+    let has_events = matches!(format, Format::Blktrace | Format::Blkparse | Format::Ftrace);
+    let event = Event::ALL.get(usize::from(how >> 5 & 3)).copied();
     let options = Options {
         skip_bad: how & 0x80 == 0,
-        event: Event::ALL[usize::from(how >> 4 & 3) % Event::ALL.len()],
-        volume: (how & 0x40 != 0).then(|| "0".into()),
-        columns: ColumnMap::parse(COLUMNS).ok(),
+        event: event.filter(|_| has_events),
+        volume: (bytes.len() % 2 == 1).then(|| "0".into()),
+        // Other forms refuse columns.
+        columns: ColumnMap::parse(COLUMNS)
+            .ok()
+            .filter(|_| format == Format::Csv),
     };
     let _ = read(bytes, format, &options);
 }

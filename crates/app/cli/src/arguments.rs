@@ -396,13 +396,13 @@ pub struct ImportArguments {
     /// Renumber the pages ever written densely, volume after volume
     #[arg(long)]
     pub renumber: bool,
-    /// Keep one volume of several: its number, or its name such as `hm_0` or `8,16`
+    /// Keep one volume of several: its number, or its name such as `hm_0` or `8,16`; `all` takes them for one
     #[arg(long, value_name = "VOLUME")]
     pub volume: Option<String>,
-    /// Which event of blkparse and blktrace is taken as the request
-    #[arg(long, default_value = "issue")]
-    pub event: Event,
-    /// What the columns of a CSV are, and units of libCacheSim's objects, as in
+    /// Event of blktrace, blkparse or ftrace text that is taken as the request [default: issue]
+    #[arg(long)]
+    pub event: Option<Event>,
+    /// Columns of a CSV, and units of other forms' numbers, as in
     /// 'time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,time-unit=us,id-unit=sector'
     #[arg(long, value_name = "MAP")]
     pub columns: Option<String>,
@@ -419,7 +419,7 @@ pub struct ReplayArguments {
     /// with each: other data on so much of the drive, written before
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// Form of the traces [default: by the file's name, native unless it ends in .u32]
+    /// Form of the traces [default: the one that each looks like; u32 by the end of its name]
     #[arg(long, value_parser = replayed())]
     pub format: Option<Format>,
     #[command(flatten)]

@@ -24,7 +24,7 @@ pub fn import(arguments: &ImportArguments) -> Result {
     let files = files::Files::find(&arguments.files)?;
     let options = options(arguments)?;
     let mut inputs = files.open()?;
-    let format = format(arguments.format, &mut inputs)?;
+    let format = format(arguments.format, &mut inputs, &options)?;
     let mut importer = Importer::new(inputs, format, &options)?;
     let bar = progress::bar(&files.name());
     let share = |importer: &Importer| files.share(importer.packed_bytes());
@@ -53,21 +53,21 @@ fn options(arguments: &ImportArguments) -> Result<Options> {
     let columns = arguments.columns.as_deref().map(ColumnMap::parse);
     Ok(Options {
         skip_bad: arguments.skip_bad,
-        event: match arguments.event {
+        event: arguments.event.map(|event| match event {
             Event::Queue => foreign::Event::Queue,
             Event::Issue => foreign::Event::Issue,
             Event::Complete => foreign::Event::Complete,
-        },
+        }),
         volume: arguments.volume.clone(),
         columns: columns.transpose().map_err(Failure::usage)?,
     })
 }
 
 /// The format asked for, or the one that the first input looks like; it is printed in both cases.
-fn format(asked: Format, inputs: &mut [Input]) -> Result<foreign::Format> {
+fn format(asked: Format, inputs: &mut [Input], options: &Options) -> Result<foreign::Format> {
     let format = match (asked, inputs.first_mut()) {
         (Format::Foreign(format), _) => format,
-        (_, Some(first)) => first.sniff()?,
+        (_, Some(first)) => first.sniff_with(options)?,
         (_, None) => return Err(Failure::wrong_use("no trace to read")),
     };
     source::note_format(asked, format);

@@ -8,13 +8,17 @@ use anabranch_trace::foreign;
 
 use crate::{failure::Result, progress::Bar, say};
 
-/// Opens a trace file in the form asked for, or the one its name suggests. The form of a foreign
+/// Opens a trace file in the form asked for, or the one that it looks like. The form of a foreign
 /// trace is printed.
 pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
     let trace = TraceFile::open(path, format, quick)?;
-    if let (Some(asked), Format::Foreign(found)) = (format, trace.format) {
-        note_format(asked, found);
+    if let Format::Foreign(found) = trace.format {
+        note_format(format.unwrap_or(Format::Auto), found);
     }
+    trace
+        .without_digest()
+        .iter()
+        .for_each(|words| say::note(words));
     Ok(trace)
 }
 

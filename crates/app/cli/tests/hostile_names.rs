@@ -73,6 +73,7 @@ fn evil_trace(directory: &Path) -> PathBuf {
             number: 1,
             control_group: EVIL.to_owned(),
         }],
+        placements: Vec::new(),
     });
     for id in 1..=2 {
         let frame = |symbol: Option<String>| Frame {

@@ -280,6 +280,101 @@ fn a_trace_without_requests_says_what_is_there_instead() {
 }
 
 #[test]
+fn the_event_that_an_import_lacks_is_the_one_that_it_advises() {
+    let directory = TempDir::new().unwrap();
+    let text = "swapper 0 [002] 1200.000100: block:block_rq_complete: 8,16 W () 4096 + 8 [0]\n\
+                swapper 0 [002] 1200.001500: block:block_rq_complete: 8,16 FF () 18446744073709551615 + 0 [0]\n";
+    let file = write(&directory, "perf.txt", text);
+    let (path, name) = output(&directory);
+    let words = complaint(&["import", &file, "-o", &name]);
+    assert!(words.contains("--event complete takes 2"), "{words}");
+    assert!(!words.contains("--event queue"), "{words}");
+    said(&["import", &file, "-o", &name, "--event", "complete"]);
+    assert_eq!(records(&path).len(), 2);
+    let alibaba = write(&directory, "a.csv", &alibaba(3, 10));
+    let words = complaint(&["import", &alibaba, "-o", &name, "--event", "issue"]);
+    assert!(words.contains("alibaba does not use --event"), "{words}");
+}
+
+#[test]
+fn a_span_of_nothing_is_said_to_be_doubtful() {
+    let directory = TempDir::new().unwrap();
+    let (_, name) = output(&directory);
+    // An hour of milliseconds, taken for nanoseconds.
+    let lines = (0..3_600_u64).map(|second| format!("{} 0 {} 8 0\n", second * 10, second * 8));
+    let file = write(&directory, "five.trace", &lines.collect::<String>());
+    let words = said(&["import", &file, "-o", &name]);
+    assert!(words.contains("more than any drive takes"), "{words}");
+    let words = said(&["import", &file, "-o", &name, "--columns", "time-unit=ms"]);
+    assert!(!words.contains("more than any drive"), "{words}");
+    let same = write(&directory, "same.csv", "7,W,0,512,5\n7,W,512,512,5\n");
+    let words = said(&["import", &same, "-o", &name]);
+    assert!(words.contains("2 requests in 0.000000 s are more"), "{words}");
+}
+
+#[test]
+fn a_stream_of_blktrace_is_read_from_standard_input() {
+    let directory = TempDir::new().unwrap();
+    let (path, name) = output(&directory);
+    // A record of version 7: time, sector, bytes, action.
+    let record = |time_ns: u64, sector: u64, length: u32, action: u32| {
+        let mut bytes = vec![7];
+        bytes.extend(b"tae");
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend(time_ns.to_le_bytes());
+        bytes.extend(sector.to_le_bytes());
+        for number in [length, action, 1000, 8 << 20, 0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend([0; 4]);
+        bytes
+    };
+    let (write, issue, requeue) = (1 << 17, 7 | 1 << 22, 6 | 1 << 21);
+    // One processor's buffer, then another's: the requeue of the first request comes first.
+    let stream = [
+        record(2000, 8, 4096, requeue | write),
+        record(3000, 8, 4096, issue | write),
+        record(1000, 8, 4096, issue | write),
+        record(4000, 64, 4096, issue | write),
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["import", "-", "-o", &name])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&stream.concat())
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    let found: Vec<(u64, u64)> = records(&path)
+        .iter()
+        .map(|io| (io.time_ns, io.offset_bytes))
+        .collect();
+    assert_eq!(found, [(0, 4096), (1000, 32768)]);
+}
+
+#[test]
+fn addresses_beyond_any_drive_are_refused_before_tables_are_made() {
+    let directory = TempDir::new().unwrap();
+    let (_, name) = output(&directory);
+    let file = write(
+        &directory,
+        "a.csv",
+        "7,W,0,9223372036854775808,1\n7,W,0,4096,2000000\n",
+    );
+    let words = complaint(&["import", &file, "-o", &name, "--renumber"]);
+    assert!(words.contains("which no drive has"), "{words}");
+    said(&["import", &file, "-o", &name]);
+    for how in [&["--fill", "90%"][..], &["--pack", "--fill", "90%"]] {
+        let words = complaint(&[&["replay", &name], how].concat());
+        assert!(words.contains("a drive that it fills can have"), "{words}");
+    }
+}
+
+#[test]
 fn a_foreign_trace_is_replayed_as_its_import_is() {
     let directory = TempDir::new().unwrap();
     let file = write(&directory, "a.csv", &alibaba(3, 20_000));
@@ -310,6 +405,7 @@ fn a_foreign_trace_is_replayed_as_its_import_is() {
     assert_eq!(imported[0]["host_bytes"], 20_000 * 4096);
     assert_eq!(schemes(&file, &["--format", "alibaba"]), imported);
     assert_eq!(schemes(&file, &["--format", "auto"]), imported);
+    assert_eq!(schemes(&file, &[]), imported, "auto is the default");
 }
 
 #[test]

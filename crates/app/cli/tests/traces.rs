@@ -69,6 +69,33 @@ fn every_shipped_trace_replays_to_the_counts_beside_it() {
 }
 
 #[test]
+fn every_shipped_trace_is_the_one_that_was_signed() {
+    let check = std::process::Command::new("sha256sum")
+        .args(["--check", "--strict", "--quiet", "SHA256SUMS"])
+        .current_dir(folder())
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&check.stdout);
+    assert!(check.status.success(), "{words}");
+    let signed = fs::read_to_string(folder().join("SHA256SUMS")).unwrap();
+    let names = signed.lines().filter_map(|line| line.split("  ").nth(1));
+    let signed: BTreeSet<&str> = names.collect();
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder()).unwrap().flatten() {
+        let entry = entry.path();
+        let inside = fs::read_dir(&entry).into_iter().flatten().flatten();
+        let inside = inside.map(|entry| entry.path());
+        for path in inside.chain([entry.clone()]) {
+            if path.extension().is_some_and(|ending| ending == "parquet") {
+                let name = path.strip_prefix(folder()).unwrap();
+                found.insert(name.to_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(signed, found.iter().map(String::as_str).collect());
+}
+
+#[test]
 fn every_trace_has_a_row_and_all_together_stay_small() {
     let named: BTreeSet<String> = rows().iter().map(|row| row[0].clone()).collect();
     let mut files = BTreeSet::new();

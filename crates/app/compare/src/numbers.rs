@@ -5,7 +5,11 @@ use std::sync::Arc;
 use anabranch_replay::{Pack, Renumber};
 use anabranch_trace::Io;
 
-use crate::{fault::Result, source::Requests, watch::Watch};
+use crate::{
+    fault::{Fault, Result},
+    source::Requests,
+    watch::Watch,
+};
 
 /// How addresses of the trace become addresses of the drive.
 #[derive(Debug, Clone)]
@@ -60,6 +64,15 @@ pub fn learn(
     let mut numbers = Renumber::new(page_bytes);
     ahead(source, watch, &mut |io| numbers.learn(io))?;
     let pages = numbers.finish_learning();
+    if pages > Pack::MOST_PAGES {
+        let bytes = u128::from(pages) * u128::from(page_bytes);
+        return Err(Fault::wrong_use(format!(
+            "{} writes {bytes} bytes of addresses, and a drive that it fills can have {} pages of {page_bytes}: its \
+             addresses are damaged or hashes; name the drive with --size, or import the trace again with the true units",
+            source.name(),
+            Pack::MOST_PAGES
+        )));
+    }
     if !packs {
         return Ok(Learned {
             page_bytes,
@@ -67,7 +80,8 @@ pub fn learn(
             numbers: Arc::new(Numbers::Dense(numbers)),
         });
     }
-    let pack = Pack::new(numbers, page_bytes, pages);
+    let pack = Pack::new(numbers, page_bytes, pages)
+        .ok_or_else(|| Fault::wrong_use("more pages than can be packed"))?;
     let mut counted = pack.clone();
     ahead(source, watch, &mut |io| counted.apply(io, |_| ()))?;
     Ok(Learned {

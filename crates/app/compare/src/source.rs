@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    io::Read as _,
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -103,6 +104,33 @@ impl FromStr for Format {
     }
 }
 
+/// The form that a trace looks like, by its name and its beginning.
+fn by_looks(path: &Path) -> Format {
+    if path.extension().is_some_and(|extension| extension == "u32") {
+        return Format::U32;
+    }
+    let Ok(mut input) = regular(path) else {
+        return Format::Native;
+    };
+    // A file that looks like nothing is called no trace of ours, with the remedy.
+    input.sniff().map_or(Format::Native, Format::Foreign)
+}
+
+/// A regular file that is no Parquet; a pipe can be read only once.
+fn regular(path: &Path) -> Result<Input> {
+    let mut begin = [0; PARQUET.len()];
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let read =
+        is_file.then(|| std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)));
+    match read {
+        Some(Ok(())) if begin != PARQUET => Ok(Input::open(path)?),
+        _ => Err(Fault::wrong_use("no other tool's trace")),
+    }
+}
+
+/// The first bytes of a Parquet file.
+const PARQUET: [u8; 4] = *b"PAR1";
+
 /// A trace file that is opened again for each pass over it, or a synthetic load that is made again.
 #[derive(Debug, Clone)]
 pub struct TraceFile {
@@ -116,11 +144,13 @@ pub struct TraceFile {
     pub quick: bool,
     /// The tables of a native trace or a synthetic load; others have none.
     pub tables: Option<Tables>,
+    /// Whether records are compared with a digest as they are read; `true` of forms that have none.
+    has_digest: bool,
     synthetic: Option<Synthetic>,
 }
 
 impl TraceFile {
-    /// Opens a trace in the form asked for, or the one its name suggests.
+    /// Opens a trace in the form asked for, or the one that it looks like.
     ///
     /// # Errors
     /// When the trace cannot be opened, or is of another form.
@@ -133,13 +163,18 @@ impl TraceFile {
                 format: Format::Native,
                 quick,
                 tables: Some(synthetic.tables()),
+                has_digest: true,
                 synthetic: Some(synthetic),
             });
         }
-        let raw = path.extension().is_some_and(|extension| extension == "u32");
-        let format = format.unwrap_or(if raw { Format::U32 } else { Format::Native });
+        let format = format.unwrap_or_else(|| by_looks(path));
+        let mut has_digest = true;
         let tables = match format {
-            Format::Native => Some(Reader::open(path)?.tables().clone()),
+            Format::Native => {
+                let reader = Reader::open(path)?;
+                has_digest = reader.has_digest();
+                Some(reader.tables().clone())
+            }
             _ => None,
         };
         // Guessed once, not for each pass.
@@ -153,6 +188,7 @@ impl TraceFile {
             format,
             quick,
             tables,
+            has_digest,
             synthetic: None,
         })
     }
@@ -161,6 +197,17 @@ impl TraceFile {
     fn has_volumes(&self) -> bool {
         let capture = self.tables.as_ref().map(|tables| &tables.capture);
         capture.is_some_and(|capture| capture.is_imported() && capture.device_bytes == 0)
+    }
+
+    /// A sentence where a native trace holds no digest.
+    pub fn without_digest(&self) -> Option<String> {
+        (!self.has_digest).then(|| {
+            format!(
+                "{} has no digest: bits that flipped in it would change figures unnoticed; `sha256sum -c` checks it \
+                 where a SHA256SUMS beside it lists it",
+                self.name
+            )
+        })
     }
 
     /// A sentence where a synthetic load has written less than it was asked for, which the figures do not show.

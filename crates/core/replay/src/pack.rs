@@ -25,16 +25,22 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// A packer before the first write, for dense addresses of `dense_pages` pages.
-    pub fn new(numbers: Renumber, page_bytes: u32, dense_pages: u64) -> Pack {
-        Pack {
+    /// A packer before the first write, for dense addresses of `dense_pages` pages; `None` for more than
+    /// [`Pack::MOST_PAGES`].
+    pub fn new(numbers: Renumber, page_bytes: u32, dense_pages: u64) -> Option<Pack> {
+        let pages = usize::try_from(dense_pages.min(Pack::MOST_PAGES + 1)).ok()?;
+        // IMPORTANT: a trace names any address it likes, and the table below has four bytes for each page.
+        (dense_pages <= Pack::MOST_PAGES).then(|| Pack {
             numbers,
             page_bytes: u64::from(page_bytes.max(1)),
-            packed: vec![NONE; usize::try_from(dense_pages).unwrap_or(0)],
+            packed: vec![NONE; pages],
             space: Space::new(0, u64::from(NONE)),
             most_pages: 0,
-        }
+        })
     }
+
+    /// The most pages ever written that can be packed: 2 TiB of 4 KiB, whose table takes 2 GiB (our choice).
+    pub const MOST_PAGES: u64 = 1 << 29;
 
     /// The most pages that held data at one time.
     pub fn most_pages(&self) -> u64 {
@@ -135,7 +141,16 @@ mod tests {
         numbers.learn(&Io::write(1000, 100));
         numbers.learn(&Io::write(5000, 100));
         let pages = numbers.finish_learning();
-        Pack::new(numbers, 10, pages)
+        Pack::new(numbers, 10, pages).unwrap()
+    }
+
+    #[test]
+    fn more_pages_than_a_table_holds_are_refused_before_it_is_made() {
+        let mut numbers = Renumber::new(4096);
+        numbers.learn(&Io::write(0, u64::MAX));
+        let pages = numbers.finish_learning();
+        assert!(pages > 1 << 50);
+        assert!(Pack::new(numbers, 4096, pages).is_none());
     }
 
     fn applied(pack: &mut Pack, io: Io) -> Vec<(u64, u64)> {

@@ -1,4 +1,4 @@
-//! What a trace says about its own making.
+//! The device and the run that a trace was captured from, and the tables beside its records.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub struct Capture {
     /// Number of kernel events that did not reach the trace. Anything but 0 makes the bytes a lower bound, and figures
     /// computed from the trace wrong in either direction.
     pub lost_events: u64,
-    /// What the probe could not do on that kernel, one sentence each.
+    /// Limits of the probe on that kernel, one sentence each.
     pub limitations: Vec<String>,
     /// The drive that the run was made on, described by whoever made the run (this crate knows no drives). Absent where
     /// a device was only watched, and from older traces.
@@ -40,9 +40,21 @@ pub struct Capture {
     /// holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// What the numbers of tenants stand for, where control groups are tenants. Nobody is 0.
+    /// The control group of each tenant's number, where control groups are tenants. Nobody is 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Tenant>,
+    /// Placements that programs named themselves, for each context that did: the program's own streams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
+}
+
+/// A placement that a program named with its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The context of these writes: a row of the context table.
+    pub context: u32,
+    /// The directive specific value (DSPEC) of the write command (NVM Express Base 2.0, 8.7; TP4146).
+    pub placement: u16,
 }
 
 /// One of several programs on one drive: a control group with all below it.
@@ -61,7 +73,7 @@ impl fmt::Display for Tenant {
     }
 }
 
-/// How the first limitation of every imported trace begins.
+/// The beginning of the first limitation of every imported trace.
 const IMPORTED: &str = "imported (";
 
 impl Capture {
@@ -106,7 +118,7 @@ impl Tables {
         }
     }
 
-    /// What keeps the tables from being used as indices, in a sentence; `None` if nothing does.
+    /// A sentence where the tables cannot be used as indices; `None` if they can.
     pub(crate) fn fault(&self) -> Option<String> {
         let Some(unknown) = self.contexts.first() else {
             return Some("the context table lacks row 0, the unknown context".into());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::ContextId;
 
-/// What kind of writer a context is.
+/// A kind of writer.
 // IMPORTANT: signatures are made of the numbers, and kept for years: no number ever changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -54,7 +54,7 @@ pub struct Context {
     /// 16 hexadecimal digits: a JSON number of that size is rounded by many readers.
     #[serde(with = "signature")]
     pub signature: u64,
-    /// What kind of writer it is.
+    /// Its kind of writer.
     pub kind: ContextKind,
     /// The thread's name, its digits stripped: the role the thread plays.
     pub role: String,

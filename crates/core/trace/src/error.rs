@@ -1,11 +1,11 @@
-//! What can go wrong with a trace, and what to do about it.
+//! Traces that cannot be read or written, each with the remedy.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::record::RecordFault;
+use crate::record::RecordError;
 
 /// A trace that cannot be read or written. Every message names the file and the remedy.
 #[derive(Debug, Error)]
@@ -90,7 +90,7 @@ pub enum TraceError {
         column: String,
         /// The type it should have.
         expected: String,
-        /// What is there instead.
+        /// The column that is there instead.
         found: String,
     },
     /// The tables beside the records cannot be used.
@@ -106,7 +106,7 @@ pub enum TraceError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What contradicts the format.
+        /// The contradiction to the format.
         reason: String,
     },
     /// A record that cannot be used.
@@ -116,8 +116,8 @@ pub enum TraceError {
         path: PathBuf,
         /// Which record, counted from 0.
         row: u64,
-        /// What is wrong with it.
-        fault: RecordFault,
+        /// The fault of the record.
+        fault: RecordError,
     },
     /// A file of page numbers that ends within one.
     #[error(
@@ -148,7 +148,7 @@ pub enum TraceError {
     },
 }
 
-/// What to do about an output that cannot be begun.
+/// The remedy for an output that cannot be begun.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         // Not the system's: it is there, and no file.

@@ -25,23 +25,26 @@
 //! A malformed record is an error that names the file, the line or record, and its content. All
 //! lengths and counts are bounded, and so is the memory.
 
+mod calendar;
 mod columns;
 mod error;
 mod exporter;
-mod fault;
 mod fields;
 mod footprint;
 mod form;
 mod formats;
 mod found;
 mod importer;
+mod in_flight;
 mod input;
 mod mmc;
 mod names;
 mod options;
 mod pack;
+mod parse_error;
 mod reader;
 mod records;
+mod reorder;
 mod row;
 mod rwbs;
 mod sniff;
@@ -52,13 +55,13 @@ mod writer;
 pub use columns::ColumnMap;
 pub use error::{ColumnsError, ImportError, Place};
 pub use exporter::{Exported, Exporter};
-pub use fault::Fault;
 pub use form::Holds;
 pub use formats::{Form, Format, MmcCommand};
 pub use found::Skipped;
 pub use importer::Importer;
 pub use input::Input;
 pub use mmc::MmcCommands;
-pub use options::{Event, Options};
+pub use options::{ALL_VOLUMES, Event, Options};
 pub use pack::Packed;
+pub use parse_error::ParseError;
 pub use survey::{Summary, Survey, Total};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a block device was asked to do.
+/// A kind of request to a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {

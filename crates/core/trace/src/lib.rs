@@ -66,12 +66,12 @@ mod record;
 mod sample;
 mod whole_file;
 
-pub use capture::{Capture, File, Tables, Tenant};
+pub use capture::{Capture, File, Placement, Tables, Tenant};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
 pub use native::{ArrowTrace, Reader, Scratch, Writer};
 pub use raw::RawReader;
-pub use record::RecordFault;
+pub use record::RecordError;
 pub use sample::{NoRate, Rate, Sample, Sampled};
 pub use whole_file::WholeFile;

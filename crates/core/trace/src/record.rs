@@ -5,9 +5,9 @@ use thiserror::Error;
 use crate::capture::Tables;
 use crate::io::{Io, Operation};
 
-/// Why a record cannot be used.
+/// A record that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RecordFault {
+pub enum RecordError {
     /// The operation is not one of [`Operation::ALL`].
     #[error("its operation is unknown: {0:?}")]
     Operation(String),
@@ -77,17 +77,17 @@ impl Limits {
     }
 
     /// Checks a record by itself and against the tables.
-    pub(crate) fn check(&self, io: &Io) -> Result<(), RecordFault> {
+    pub(crate) fn check(&self, io: &Io) -> Result<(), RecordError> {
         let end_bytes = end_bytes(io)?;
         self.check_end(end_bytes)?;
         self.check_context(io.context.0)?;
         self.check_file(io.file.0)
     }
 
-    pub(crate) fn check_end(&self, end_bytes: u64) -> Result<(), RecordFault> {
+    pub(crate) fn check_end(&self, end_bytes: u64) -> Result<(), RecordError> {
         if end_bytes > self.device_bytes {
             let device_bytes = self.device_bytes;
-            return Err(RecordFault::PastEnd {
+            return Err(RecordError::PastEnd {
                 end_bytes,
                 device_bytes,
             });
@@ -95,35 +95,35 @@ impl Limits {
         Ok(())
     }
 
-    pub(crate) fn check_context(&self, context: u32) -> Result<(), RecordFault> {
+    pub(crate) fn check_context(&self, context: u32) -> Result<(), RecordError> {
         let contexts = self.contexts;
         if u64::from(context) >= contexts {
-            return Err(RecordFault::Context { context, contexts });
+            return Err(RecordError::Context { context, contexts });
         }
         Ok(())
     }
 
-    pub(crate) fn check_file(&self, file: u32) -> Result<(), RecordFault> {
+    pub(crate) fn check_file(&self, file: u32) -> Result<(), RecordError> {
         let files = self.files;
         if u64::from(file) >= files {
-            return Err(RecordFault::File { file, files });
+            return Err(RecordError::File { file, files });
         }
         Ok(())
     }
 }
 
 /// First byte after the record's range. Fails if the record contradicts itself.
-pub(crate) fn end_bytes(io: &Io) -> Result<u64, RecordFault> {
+pub(crate) fn end_bytes(io: &Io) -> Result<u64, RecordError> {
     let is_flush = io.operation == Operation::Flush;
     match io.length_bytes {
-        0 if !is_flush => return Err(RecordFault::NoLength(io.operation)),
+        0 if !is_flush => return Err(RecordError::NoLength(io.operation)),
         0 if io.offset_bytes == 0 => return Ok(0),
-        _ if is_flush => return Err(RecordFault::FlushRange),
+        _ if is_flush => return Err(RecordError::FlushRange),
         _ => {}
     }
     io.offset_bytes
         .checked_add(io.length_bytes)
-        .ok_or(RecordFault::Overflow {
+        .ok_or(RecordError::Overflow {
             offset_bytes: io.offset_bytes,
             length_bytes: io.length_bytes,
         })

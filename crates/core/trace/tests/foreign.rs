@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "foreign/cases.rs"]
+mod cases;
 #[path = "foreign/expected.rs"]
 mod expected;
 #[path = "foreign/fuzzed.rs"]
@@ -11,6 +13,8 @@ mod fuzzed;
 mod hostile;
 #[path = "foreign/inputs.rs"]
 mod inputs;
+#[path = "foreign/published.rs"]
+mod published;
 #[path = "foreign/round_trip.rs"]
 mod round_trip;
 #[path = "foreign/sample.rs"]

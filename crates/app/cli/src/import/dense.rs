@@ -9,10 +9,14 @@ use anabranch_trace::{
 };
 use indicatif::ProgressBar;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
 const PAGE_BYTES: u32 = 4096;
+
+/// The largest drive that a trace is renumbered to: 1 PiB (our choice; more than any drive has). Addresses beyond it
+/// would be sums that do not fit 64 bits, and tables that do not fit the memory.
+const MOST_BYTES: u64 = 1 << 50;
 
 /// The result of renumbering.
 pub struct Dense {
@@ -38,7 +42,12 @@ pub fn write(
     let (survey, mut tables, writer) = super::write(importer, writer, bar, share, None)?;
     let mut sparse = writer.keep(&tables)?;
     let mut volumes = Volumes::learn(&mut sparse)?;
-    tables.capture.device_bytes = volumes.lay_out();
+    tables.capture.device_bytes = volumes.lay_out().ok_or_else(|| {
+        Failure::wrong_use(format!(
+            "the pages that are ever written fill more than {MOST_BYTES} bytes, which no drive has: addresses are damaged \
+             or hashes, or in another unit"
+        ))
+    })?;
     let left_out = volumes.apply(&mut sparse, output, &tables)?;
     let dense = Dense {
         device_bytes: tables.capture.device_bytes,
@@ -73,15 +82,15 @@ impl Volumes {
         Ok(Volumes(volumes))
     }
 
-    /// Lays the volumes side by side. Answers their bytes together.
-    fn lay_out(&mut self) -> u64 {
+    /// Lays the volumes side by side. Answers their bytes together; `None` for more than [`MOST_BYTES`].
+    fn lay_out(&mut self) -> Option<u64> {
         let mut bytes = 0_u64;
         for volume in self.0.values_mut() {
             volume.before_bytes = bytes;
             let pages = volume.numbers.finish_learning();
             bytes = bytes.saturating_add(pages.saturating_mul(u64::from(PAGE_BYTES)));
         }
-        bytes
+        (bytes <= MOST_BYTES).then_some(bytes)
     }
 
     /// Writes the requests with their new addresses. Answers how many were left out.

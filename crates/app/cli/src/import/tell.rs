@@ -1,5 +1,7 @@
 //! The report on an import.
 
+use std::fmt::Write as _;
+
 use anabranch_report::bytes;
 use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey};
 use serde_json::json;
@@ -37,7 +39,8 @@ impl Done<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        notes.extend(self.importer.remark().map(str::to_owned));
+        notes.extend(self.importer.remarks());
+        notes.extend(no_time(&self.survey.summary()));
         notes.extend(wrong_clock(&self.survey.summary()));
         notes.extend(backward_clock(&self.survey.summary()));
         if let Some(first) = self.importer.skipped().first_malformed {
@@ -93,11 +96,31 @@ pub fn nothing(importer: &Importer) -> Failure {
             skipped_records.other_volumes
         ));
     }
-    Failure::wrong_use(format!(
-        "there is no request in it; {}. Devices without a queue (dm, md) have queue events only: \
-         try --event queue",
-        skipped(&skipped_records)
-    ))
+    let mut words = format!("there is no request in it; {}", skipped(&skipped_records));
+    if let Some((event, count)) = skipped_records.most_untaken() {
+        let name = event.name();
+        let _ = write!(words, "; --event {name} takes {count} of the other events");
+    }
+    if let Some(first) = skipped_records.first_malformed {
+        let _ = write!(words, "; the first malformed record: {first}");
+    }
+    Failure::wrong_use(words)
+}
+
+/// The shortest mean time between requests that a drive can have: ten million requests a second, some four times what
+/// the fastest take (our choice).
+const LEAST_NS: u64 = 100;
+
+/// A note for a trace in which no time passes, or hardly any; `None` for others.
+fn no_time(summary: &Summary) -> Option<String> {
+    let requests = summary.requests();
+    (requests > 1 && summary.span_ns < requests.saturating_mul(LEAST_NS)).then(|| {
+        format!(
+            "{requests} requests in {} are more than any drive takes: the times are in another unit, or the trace has \
+             none",
+            span(summary.span_ns)
+        )
+    })
 }
 
 /// The shortest pause that is reported as a wrong clock, and the least share of the span it must

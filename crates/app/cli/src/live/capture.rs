@@ -174,6 +174,8 @@ impl Capturing {
             drive,
             sampled: self.sampled,
             tenants,
+            // The probe sees no placements.
+            placements: Vec::new(),
         };
         let tables = Tables {
             contexts,

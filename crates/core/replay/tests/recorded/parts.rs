@@ -43,7 +43,7 @@ fn numbers(seed: u64) -> String {
     for page in 0..dense + 2 {
         sum.take(numbers.original_bytes(page * 4096 + 7));
     }
-    let mut pack = Pack::new(numbers.clone(), 4096, dense);
+    let mut pack = Pack::new(numbers.clone(), 4096, dense).unwrap();
     for io in &ios {
         numbers.apply(io, |io| sum.take(io));
         pack.apply(io, |io| sum.take(("packed", io)));

@@ -5,8 +5,25 @@ use super::fields::{MICROSECOND_NS, SECOND_NS, SECTOR_BYTES};
 use crate::io::Operation;
 
 /// Every key of a column map.
-const KEYS: &str = "time-col, obj-id-col, obj-size-col, op-col, volume-col, delimiter, has-header, \
-                    time-unit, id-unit, size-unit, op, read, write, discard";
+pub(super) const KEYS: &[&str] = &[
+    "time-col",
+    "obj-id-col",
+    "obj-size-col",
+    "op-col",
+    "volume-col",
+    "context-col",
+    "delimiter",
+    "has-header",
+    "obj-id-is-num",
+    "time-unit",
+    "id-unit",
+    "size-unit",
+    "op",
+    "read",
+    "write",
+    "discard",
+    "flush",
+];
 
 /// Bytes of the block that an object's number counts, unless `id-unit` says otherwise; see the format `oracle-general`.
 const BLOCK_BYTES: u64 = 4096;
@@ -22,13 +39,14 @@ const BLOCK_BYTES: u64 = 4096;
 /// | `time-col` | the time | 0 |
 /// | `op-col` | the operation, as a word | `op` |
 /// | `volume-col` | the volume's number | 0 |
-/// | `delimiter` | a character, or `\t` | a comma |
+/// | `context-col` | the process's name | not known |
+/// | `delimiter` | a character, `\t`, or `space`: any number of blanks and tabs | a comma |
 /// | `has-header` | whether the first line is a heading | it is if it has no digit |
 /// | `time-unit` | `s`, `ms`, `us`, `100ns`, `ns` | `s` |
 /// | `id-unit` | bytes an address counts in: a number, `byte`, `sector`, `block` | `block`: 4096 |
 /// | `size-unit` | the same of a length | `byte` |
 /// | `op` | the operation of all: `read`, `write`, `discard` | `write` |
-/// | `read`, `write`, `discard` | the word that stands for the operation | `r`, `read`; `w`, `write`; `d`, `discard`, `trim`, of either case |
+/// | `read`, `write`, `discard`, `flush` | the word that stands for the operation | `r`, `read`; `w`, `write`; `d`, `discard`, `trim`; `f`, `flush`, of either case; Linux' letters, such as `WS` |
 ///
 /// `obj-id-is-num` is understood and changes nothing: an address is a number. 0 and 1 mean
 /// opposite things in different formats, so they mean nothing here until `read` and `write` say.
@@ -39,13 +57,16 @@ pub struct ColumnMap {
     pub(super) size: Option<usize>,
     pub(super) operation_column: Option<usize>,
     pub(super) volume: Option<usize>,
+    pub(super) context: Option<usize>,
     pub(super) delimiter: u8,
     pub(super) has_heading: Option<bool>,
-    pub(super) time_unit_ns: u64,
-    pub(super) id_unit_bytes: u64,
-    pub(super) size_unit_bytes: u64,
+    pub(super) time_unit_ns: Option<u64>,
+    pub(super) id_unit_bytes: Option<u64>,
+    pub(super) size_unit_bytes: Option<u64>,
     pub(super) operation: Operation,
     pub(super) words: Vec<(String, Operation)>,
+    /// The keys that were given, as [`KEYS`] has them.
+    pub(super) given: Vec<String>,
 }
 
 impl Default for ColumnMap {
@@ -56,13 +77,15 @@ impl Default for ColumnMap {
             size: None,
             operation_column: None,
             volume: None,
+            context: None,
             delimiter: b',',
             has_heading: None,
-            time_unit_ns: SECOND_NS,
-            id_unit_bytes: BLOCK_BYTES,
-            size_unit_bytes: 1,
+            time_unit_ns: None,
+            id_unit_bytes: None,
+            size_unit_bytes: None,
             operation: Operation::Write,
             words: Vec::new(),
+            given: Vec::new(),
         }
     }
 }
@@ -94,26 +117,49 @@ impl ColumnMap {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), ColumnsError> {
         let part = Part { key, value };
+        let key = canonical(key);
         match key {
-            "time-col" | "time-field" => self.time = Some(part.column()?),
-            "obj-id-col" | "obj-id-field" => self.id = Some(part.column()?),
-            "obj-size-col" | "obj-size-field" | "size-col" => self.size = Some(part.column()?),
-            "op-col" | "op-field" => self.operation_column = Some(part.column()?),
-            "volume-col" | "tenant-col" => self.volume = Some(part.column()?),
+            "time-col" => self.time = Some(part.column()?),
+            "obj-id-col" => self.id = Some(part.column()?),
+            "obj-size-col" => self.size = Some(part.column()?),
+            "op-col" => self.operation_column = Some(part.column()?),
+            "volume-col" => self.volume = Some(part.column()?),
+            "context-col" => self.context = Some(part.column()?),
             "delimiter" => self.delimiter = part.delimiter()?,
-            "has-header" | "header" => self.has_heading = Some(part.truth()?),
+            "has-header" => self.has_heading = Some(part.truth()?),
             "obj-id-is-num" => drop(part.truth()?),
-            "time-unit" => self.time_unit_ns = part.time_unit()?,
-            "id-unit" => self.id_unit_bytes = part.byte_unit()?,
-            "size-unit" => self.size_unit_bytes = part.byte_unit()?,
+            "time-unit" => self.time_unit_ns = Some(part.time_unit()?),
+            "id-unit" => self.id_unit_bytes = Some(part.byte_unit()?),
+            "size-unit" => self.size_unit_bytes = Some(part.byte_unit()?),
             "op" => self.operation = part.operation()?,
-            "read" | "write" | "discard" => {
-                let operation = Part { key, value: key }.operation()?;
+            "read" | "write" | "discard" | "flush" => {
+                let operation = Operation::from_name(key).ok_or_else(|| unknown(key))?;
                 self.words.push((value.into(), operation));
             }
             _ => return Err(unknown(key)),
         }
+        self.given.push(key.into());
         Ok(())
+    }
+
+    /// Nanoseconds of the unit of times.
+    pub(super) fn time_unit_ns(&self) -> u64 {
+        self.time_unit_ns.unwrap_or(SECOND_NS)
+    }
+
+    /// Bytes of the unit of addresses.
+    pub(super) fn id_unit_bytes(&self) -> u64 {
+        self.id_unit_bytes.unwrap_or(BLOCK_BYTES)
+    }
+
+    /// Bytes of the unit of lengths.
+    pub(super) fn size_unit_bytes(&self) -> u64 {
+        self.size_unit_bytes.unwrap_or(1)
+    }
+
+    /// Whether the map names the column of the address, without which nothing is a CSV.
+    pub(super) fn names_address(&self) -> bool {
+        self.id.is_some()
     }
 
     /// The operation a word stands for.
@@ -133,9 +179,25 @@ impl ColumnMap {
             Some(Operation::Write)
         } else if any_of(&["d", "discard", "trim"]) {
             Some(Operation::Discard)
+        } else if any_of(&["f", "flush"]) {
+            Some(Operation::Flush)
         } else {
             None
         }
+    }
+}
+
+/// The name of a key that has several.
+fn canonical(key: &str) -> &str {
+    match key {
+        "time-field" => "time-col",
+        "obj-id-field" => "obj-id-col",
+        "obj-size-field" | "size-col" => "obj-size-col",
+        "op-field" => "op-col",
+        "tenant-col" => "volume-col",
+        "process-col" | "comm-col" => "context-col",
+        "header" => "has-header",
+        other => other,
     }
 }
 
@@ -216,7 +278,7 @@ impl Part<'_> {
 fn unknown(key: &str) -> ColumnsError {
     ColumnsError::Key {
         key: key.into(),
-        known: KEYS,
+        known: KEYS.join(", "),
     }
 }
 
@@ -234,6 +296,16 @@ mod tests {
             id: Some(4),
             size: Some(3),
             has_heading: Some(true),
+            given: [
+                "time-col",
+                "obj-id-col",
+                "obj-size-col",
+                "obj-id-is-num",
+                "delimiter",
+                "has-header",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             ..ColumnMap::default()
         };
         assert_eq!(map, Ok(expected));
@@ -246,9 +318,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(map.delimiter, b'\t');
-        assert_eq!((map.time_unit_ns, map.id_unit_bytes), (100, 512));
+        assert_eq!((map.time_unit_ns(), map.id_unit_bytes()), (100, 512));
         assert_eq!(
-            (map.size_unit_bytes, map.operation),
+            (map.size_unit_bytes(), map.operation),
             (4096, Operation::Read)
         );
         assert_eq!(map.operation_of(b"0"), Some(Operation::Write));

@@ -1,14 +1,14 @@
-//! What can go wrong with a foreign trace, and what to do about it.
+//! Foreign traces that cannot be imported, each with the remedy.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 use crate::error::TraceError;
 
-/// Where in an input a record stands. Both are counted from 1.
+/// The place of a record in an input, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text.
@@ -42,8 +42,8 @@ pub enum ImportError {
         path: PathBuf,
         /// The line or record in the file.
         place: Place,
-        /// What is wrong with it.
-        fault: Fault,
+        /// The fault of the record.
+        fault: ParseError,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
         content: String,
     },
@@ -54,16 +54,28 @@ pub enum ImportError {
         path: PathBuf,
         /// The line in the file.
         place: Place,
-        /// What is wrong with it.
-        fault: Fault,
+        /// The fault of the record.
+        fault: ParseError,
         /// The line, shortened.
         content: String,
     },
     /// No format's reader understands the beginning of the file.
-    #[error("the format of {path} is none that is known by its looks; name it with --format")]
+    #[error("the format of {path} is none that is known by its looks; {closest}")]
     Unrecognised {
         /// The file.
         path: PathBuf,
+        /// The format that understands most lines with the first that it does not, and the remedy.
+        closest: String,
+    },
+    /// An option that the format would ignore.
+    #[error("the form {format} does not use {option}: {remedy}")]
+    Unused {
+        /// The option.
+        option: String,
+        /// The format's name.
+        format: &'static str,
+        /// The options it does use, or what else to do.
+        remedy: String,
     },
     /// The file is packed in a way that is not unpacked here.
     #[error("{path} is {what}; unpack it into a pipe: `{with} {path} | anabranch import -`")]
@@ -95,7 +107,7 @@ pub enum ColumnsError {
         /// The text in the place of a key.
         key: String,
         /// The keys that are known.
-        known: &'static str,
+        known: String,
     },
     /// A value its key cannot have.
     #[error("the column map's {key} is {value:?}, but has to be {expected}")]

@@ -1,6 +1,6 @@
 //! Fields of a line, and the numbers in them.
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 
 /// Bytes of a sector, the unit of Linux block traces whatever the device's own sectors are
 /// (Linux `include/linux/blk_types.h`, `SECTOR_SHIFT`), and of most public traces.
@@ -23,13 +23,13 @@ impl<'a> Words<'a> {
     }
 
     /// The next word, which the record must have.
-    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
-        self.next().ok_or(Fault::Missing(what))
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next word, which must be a whole number.
-    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
-        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
+        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
     }
 }
 
@@ -65,19 +65,19 @@ impl<'a> Cells<'a> {
     }
 
     /// The next cell, which the record must have.
-    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], Fault> {
-        self.next().ok_or(Fault::Missing(what))
+    pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next cell, which must be a whole number.
-    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Fault> {
-        number(self.need(what)?).ok_or(Fault::NotANumber(what))
+    pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
+        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
     }
 
     /// There are no more cells: a record of another shape is refused.
-    pub(super) fn end(&mut self, shape: &'static str) -> Result<(), Fault> {
+    pub(super) fn end(&mut self, shape: &'static str) -> Result<(), ParseError> {
         match self.next() {
-            Some(_) => Err(Fault::Shape(shape)),
+            Some(_) => Err(ParseError::Shape(shape)),
             None => Ok(()),
         }
     }
@@ -123,7 +123,13 @@ pub(super) fn number(digits: &[u8]) -> Option<u64> {
 
 /// Parses a whole hexadecimal number that follows `0x`.
 pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    let digits = str::from_utf8(digits.strip_prefix(b"0x")?).ok()?;
+    let digits = digits.strip_prefix(b"0x").or(digits.strip_prefix(b"0X"))?;
+    hexadecimal_digits(digits)
+}
+
+/// Parses a whole hexadecimal number without a prefix.
+pub(super) fn hexadecimal_digits(digits: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(digits).ok()?;
     // The standard parser would take a sign.
     digits
         .bytes()
@@ -132,15 +138,63 @@ pub(super) fn hexadecimal(digits: &[u8]) -> Option<u64> {
         .flatten()
 }
 
+/// Significant digits of a decimal number, and the largest power of ten it may name: so a unit of 64 bits fits 128 bits
+/// with them.
+const MOST_DIGITS: usize = 18;
+const MOST_POWER: u32 = 18;
+
+/// Parses a number as tables print it, and scales it by `unit`: digits with or without a fraction and a power of ten
+/// (`1.5e6`), or hexadecimal behind `0x`. Gives the whole part, and whether nothing was cut off.
+pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
+    if let Some(whole) = hexadecimal(text).or_else(|| number(text)) {
+        return Some((whole.checked_mul(unit)?, true));
+    }
+    let (mantissa, power) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        Some(at) => (text.get(..at)?, text.get(at + 1..)?),
+        None => (text, b"0".as_slice()),
+    };
+    let (is_negative, power) = match power {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let power = u32::try_from(number(power)?).ok()?;
+    let point = mantissa.iter().position(|byte| *byte == b'.');
+    let (whole, fraction) = match point {
+        Some(at) => (mantissa.get(..at)?, mantissa.get(at + 1..)?),
+        None => (mantissa, b"".as_slice()),
+    };
+    let zeros = fraction
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'0')
+        .count();
+    let fraction = fraction.get(..fraction.len() - zeros)?;
+    if whole.is_empty() || whole.len() + fraction.len() > MOST_DIGITS || power > MOST_POWER {
+        return None;
+    }
+    let digits = u128::from(number(&[whole, fraction].concat())?) * u128::from(unit);
+    let below = fraction.len() as u32;
+    let (up, down) = if is_negative {
+        (0, below + power)
+    } else {
+        (power.saturating_sub(below), below.saturating_sub(power))
+    };
+    let scaled = digits.checked_mul(10_u128.checked_pow(up)?)?;
+    let divisor = 10_u128.checked_pow(down)?;
+    let value = u64::try_from(scaled / divisor).ok()?;
+    Some((value, scaled % divisor == 0))
+}
+
 /// Parses a time, a decimal number of units of `unit_ns`, a power of ten. Digits finer than a
 /// nanosecond are cut off.
-pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
+pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, ParseError> {
     let point = text.iter().position(|byte| *byte == b'.');
     let (whole, fraction) = match point {
         Some(point) => (text.get(..point), text.get(point + 1..)),
         None => (Some(text), None),
     };
-    let bad = Fault::NotANumber("time");
+    let bad = ParseError::NotANumber("time");
     let units = whole.and_then(number).ok_or(bad.clone())?;
     let mut fraction_ns = 0;
     let mut digit_ns = unit_ns / 10;
@@ -148,18 +202,20 @@ pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, Fault> {
         fraction_ns += u64::from(decimal_digit(*digit).ok_or(bad.clone())?) * digit_ns;
         digit_ns /= 10;
     }
-    let whole_ns = units.checked_mul(unit_ns).ok_or(Fault::Time)?;
-    whole_ns.checked_add(fraction_ns).ok_or(Fault::Time)
+    let whole_ns = units.checked_mul(unit_ns).ok_or(ParseError::Time)?;
+    whole_ns.checked_add(fraction_ns).ok_or(ParseError::Time)
 }
 
 /// Converts a number of units to bytes.
-pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, Fault> {
-    units.checked_mul(unit_bytes).ok_or(Fault::NotANumber(what))
+pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, ParseError> {
+    units
+        .checked_mul(unit_bytes)
+        .ok_or(ParseError::NotANumber(what))
 }
 
 /// Checks that a volume's number fits 32 bits.
-pub(super) fn volume(number: u64) -> Result<u32, Fault> {
-    u32::try_from(number).map_err(|_| Fault::NotANumber("volume"))
+pub(super) fn volume(number: u64) -> Result<u32, ParseError> {
+    u32::try_from(number).map_err(|_| ParseError::NotANumber("volume"))
 }
 
 fn decimal_digit(byte: u8) -> Option<u8> {
@@ -196,14 +252,40 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_a_table_may_be_hexadecimal_or_decimal_and_is_scaled_without_rounding() {
+        for (text, unit, expected) in [
+            ("0x1F", 512, (31 * 512, true)),
+            ("4096.0", 1, (4096, true)),
+            ("4.5", 1024, (4608, true)),
+            ("1.5e3", 1, (1500, true)),
+            ("15e-1", 2, (3, true)),
+            ("0.3", 1, (0, false)),
+            (
+                "1577808144.360767",
+                SECOND_NS,
+                (1_577_808_144_360_767_000, true),
+            ),
+            ("18446744073709551615", 1, (u64::MAX, true)),
+        ] {
+            assert_eq!(scaled(text.as_bytes(), unit), Some(expected), "{text}");
+        }
+        for bad in [
+            "", "-1", "1e", "e1", ".5", "0x", "1.2.3", "1e99", "nan", "1,5",
+        ] {
+            assert_eq!(scaled(bad.as_bytes(), 1), None, "{bad}");
+        }
+        assert_eq!(scaled(b"18446744073709551615", 2), None);
+    }
+
+    #[test]
     fn a_time_keeps_every_nanosecond() {
         assert_eq!(time_ns(b"5113.734166", SECOND_NS), Ok(5_113_734_166_000));
         assert_eq!(time_ns(b"0.0000000019", SECOND_NS), Ok(1));
         assert_eq!(time_ns(b"7", 100), Ok(700));
         assert_eq!(time_ns(b"7.5", 1), Ok(7));
-        assert_eq!(time_ns(b"18446744074", SECOND_NS), Err(Fault::Time));
+        assert_eq!(time_ns(b"18446744074", SECOND_NS), Err(ParseError::Time));
         for bad in [".5", "1e9", "-1", "", "1.2.3"] {
-            let fault = Err(Fault::NotANumber("time"));
+            let fault = Err(ParseError::NotANumber("time"));
             assert_eq!(time_ns(bad.as_bytes(), SECOND_NS), fault, "{bad}");
         }
     }

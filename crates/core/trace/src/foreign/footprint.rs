@@ -1,4 +1,4 @@
-//! How many bytes are ever written, in bounded memory.
+//! The number of bytes that are ever written, in bounded memory.
 
 use std::collections::HashMap;
 

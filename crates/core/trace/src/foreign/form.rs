@@ -1,8 +1,8 @@
-//! What a form can hold of a request.
+//! The parts of a request that a form can hold.
 
 use crate::io::Operation;
 
-/// What a form can hold of a request. What it cannot hold is left out or rounded, and counted.
+/// The parts of a request that a form can hold. Other parts are left out or rounded, and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holds {
     /// Operations the form has a word for.

@@ -1,13 +1,17 @@
 //! The table of foreign formats, a file each, and of the forms a trace can be written in.
 
 mod alibaba;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod csv;
+mod disksim;
+mod etw;
 mod fio;
 mod fiu;
 mod ftrace;
 mod io_tracer;
+mod lcs;
 mod midas;
 mod mqsim;
 mod msr;
@@ -82,6 +86,8 @@ formats! {
         /// Binary records of `blktrace`, version 7, little-endian.
         Blktrace = FORM,
     }
+    /// libCacheSim's `.lcs`, binary.
+    Lcs = lcs {}
     /// VMware's `vscsi`, binary, version 1 or 2.
     Vscsi = vscsi {}
     /// fio's I/O log, version 2 or 3.
@@ -96,6 +102,10 @@ formats! {
         /// Text of `block_rq_issue` events.
         Ftrace = FORM,
     }
+    /// Text of Windows' event traces.
+    Etw = etw {}
+    /// The table printed by `biosnoop`.
+    Biosnoop = biosnoop {}
     /// The text printed by `blkparse`.
     Blkparse = blkparse {
         /// The text printed by `blkparse`.
@@ -111,6 +121,8 @@ formats! {
         /// The text that MQSim and simulators derived from it read.
         MqSim = FORM,
     }
+    /// DiskSim's ASCII traces.
+    DiskSim = disksim {}
     /// MSR Cambridge, CSV.
     Msr = msr {
         /// MSR Cambridge, CSV.
@@ -161,7 +173,7 @@ impl Format {
         all.find(|one| one.name() == name)
     }
 
-    /// What the format is, in a few words with its units.
+    /// The format in a few words, with its units.
     pub fn about(self) -> &'static str {
         self.row().about
     }
@@ -184,12 +196,12 @@ impl Form {
         self.row().name.unwrap_or(self.format().name())
     }
 
-    /// What the form is, in a few words with its units.
+    /// The form in a few words, with its units.
     pub fn about(self) -> &'static str {
         self.row().about.unwrap_or(self.format().about())
     }
 
-    /// What the form can hold; the file of each format says why.
+    /// The requests that the form can hold; the file of each format says why.
     pub fn holds(self) -> Holds {
         self.row().holds
     }

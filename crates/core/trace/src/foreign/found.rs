@@ -2,26 +2,66 @@
 
 use serde::Serialize;
 
-use super::fault::Fault;
 use super::names::Names;
+use super::options::Event;
+use super::parse_error::ParseError;
 use crate::io::{Io, Operation};
 
 /// The outcome of one record. The time of an [`Io`] is still on the trace's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A request.
+    /// A request, of a format that has one record for each.
     Io(Io),
+    /// An event in a request's life, of a format that has several for each.
+    Event(Moment, Io),
     /// A record that is understood and passed over.
     Passed(Passed),
     /// A note that this many events are missing here.
     Lost(u64),
+    /// An event that is kept until the lines that belong to it were read; see [`LineReader::ready`].
+    Held,
 }
 
-/// Why a record that is understood is no request.
+/// A moment in the life of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// One of the events that a user can choose.
+    Of(Event),
+    /// The driver gave the request back; it will be issued again.
+    Requeue,
+    /// The request was split: its rest begins at the offset, and may be queued as a request of its own.
+    Split,
+}
+
+impl Moment {
+    /// The reason to pass over such an event where this one is taken: it tells nothing of the requests that count.
+    pub(super) fn useless_for(self, taken: Event) -> Option<Passed> {
+        match self {
+            Moment::Of(event) if event == taken => None,
+            // Bytes of issues and completions are compared; bios are other requests than those.
+            Moment::Of(Event::Queue) => Some(Passed::Untaken(Event::Queue)),
+            Moment::Of(event) if taken == Event::Queue => Some(Passed::Untaken(event)),
+            Moment::Split if taken != Event::Queue => Some(Passed::OtherEvent),
+            Moment::Requeue if taken == Event::Queue => Some(Passed::OtherEvent),
+            _ => None,
+        }
+    }
+}
+
+/// A request or another event of its life, on the way to [`InFlight`](super::in_flight::InFlight).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) moment: Moment,
+    pub(super) io: Io,
+}
+
+/// The reason for which a record that is understood is no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passed {
     /// An event of another kind than the one that is taken.
     OtherEvent,
+    /// An event that another `--event` would take.
+    Untaken(Event),
     /// A request for no bytes: a command that carries no data.
     NoData,
     /// A heading, a comment, a summary, a message, an empty line.
@@ -33,6 +73,12 @@ pub(super) enum Passed {
 pub struct Skipped {
     /// Events of other kinds than the one that is taken.
     pub other_events: u64,
+    /// Those of them that [`Event::Queue`] would take.
+    pub queue_events: u64,
+    /// Those of them that [`Event::Issue`] would take.
+    pub issue_events: u64,
+    /// Those of them that [`Event::Complete`] would take.
+    pub complete_events: u64,
     /// Requests for no bytes: commands that carry no data.
     pub without_data: u64,
     /// Headings, comments, summaries, messages and empty lines.
@@ -50,6 +96,14 @@ pub struct Skipped {
 impl Skipped {
     pub(super) fn count(&mut self, passed: Passed) {
         let counter = match passed {
+            Passed::Untaken(event) => {
+                *match event {
+                    Event::Queue => &mut self.queue_events,
+                    Event::Issue => &mut self.issue_events,
+                    Event::Complete => &mut self.complete_events,
+                } += 1;
+                &mut self.other_events
+            }
             Passed::OtherEvent => &mut self.other_events,
             Passed::NoData => &mut self.without_data,
             Passed::Note => &mut self.notes,
@@ -57,9 +111,24 @@ impl Skipped {
         *counter += 1;
     }
 
+    /// The event that most of the events passed over belong to, and their number; `None` if there are none.
+    pub fn most_untaken(&self) -> Option<(Event, u64)> {
+        let counts = [
+            (Event::Complete, self.complete_events),
+            (Event::Issue, self.issue_events),
+            (Event::Queue, self.queue_events),
+        ];
+        // Of equal numbers the last, which is the earliest in a request's life.
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        most.filter(|(_, count)| *count > 0)
+    }
+
     /// Adds the counts of another input.
     pub(super) fn add(&mut self, other: &Skipped) {
         self.other_events += other.other_events;
+        self.queue_events += other.queue_events;
+        self.issue_events += other.issue_events;
+        self.complete_events += other.complete_events;
         self.without_data += other.without_data;
         self.notes += other.notes;
         self.other_volumes += other.other_volumes;
@@ -88,7 +157,22 @@ pub(super) fn request(
 /// The reader of one text format.
 pub(super) trait LineReader: Send {
     /// Understands one line, without its end.
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault>;
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError>;
+
+    /// Takes the next event that was [`Found::Held`] and is whole now.
+    fn ready(&mut self) -> Option<Found> {
+        None
+    }
+
+    /// Makes all held events whole: no line follows.
+    fn finish(&mut self, _names: &mut Names) -> Result<(), ParseError> {
+        Ok(())
+    }
+
+    /// An assumption that the trace neither confirms nor contradicts, if it is worth knowing.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A reader of tables, whose first line may be a heading.
@@ -108,11 +192,15 @@ impl<R> Headed<R> {
 }
 
 impl<R: LineReader> LineReader for Headed<R> {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if std::mem::replace(&mut self.is_first, false) && is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         self.reader.line(line, names)
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.reader.remark()
     }
 }
 

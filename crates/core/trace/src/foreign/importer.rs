@@ -6,11 +6,13 @@ use std::fmt;
 
 use super::error::ImportError;
 use super::formats::Format;
-use super::found::Skipped;
+use super::found::{Skipped, Step};
+use super::in_flight::InFlight;
 use super::input::Input;
 use super::names::Names;
 use super::options::Options;
 use super::reader::{BATCH, Reader};
+use super::reorder::Reorder;
 use crate::ahead::Ahead;
 use crate::capture::{Capture, Tables};
 use crate::io::Io;
@@ -32,6 +34,11 @@ pub struct Importer {
     readers: Vec<Reader>,
     names: Names,
     order: Order,
+    in_flight: InFlight,
+    /// For a stream that several processors wrote into.
+    reorder: Option<Reorder>,
+    /// Events that were read and not taken yet.
+    steps: Vec<Step>,
     clock: Option<Clock>,
     started_unix_s: u64,
 }
@@ -49,10 +56,10 @@ enum Order {
 struct Merge {
     /// The time of each input's next request, and the input; at equal times the first input's comes first.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    ahead: Vec<Ahead<Io>>,
+    ahead: Vec<Ahead<Step>>,
 }
 
-/// How times of an input's clock become times of the trace.
+/// The step from times of an input's clock to times of the trace.
 #[derive(Clone, Copy)]
 struct Clock {
     input: usize,
@@ -74,12 +81,14 @@ impl Importer {
     /// Begins to read inputs of one format.
     ///
     /// # Errors
-    /// [`ImportError::Columns`] when a CSV's columns are not said.
+    /// [`ImportError::Columns`] when a CSV's columns are not said; [`ImportError::Unused`] for an option that the
+    /// format has no use for.
     pub fn new(
         inputs: Vec<Input>,
         format: Format,
         options: &Options,
     ) -> Result<Importer, ImportError> {
+        format.row().uses.check(format, options)?;
         let readers = inputs
             .into_iter()
             .map(|input| Reader::new(input, format, options))
@@ -94,6 +103,10 @@ impl Importer {
             readers,
             names: Names::new(),
             order,
+            // Several files are merged by time; one file has one processor's events, or those of all in turn.
+            reorder: (format == Format::Blktrace).then(Reorder::default),
+            in_flight: InFlight::new(options.event.unwrap_or_default()),
+            steps: Vec::new(),
             clock: None,
             started_unix_s: 0,
         })
@@ -107,13 +120,9 @@ impl Importer {
     /// [`ImportError::Trace`] when an input cannot be read on. Nothing follows.
     pub fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool, ImportError> {
         ios.clear();
-        let read = match &mut self.order {
+        let read = match self.order {
             Order::Sequence(_) => self.read_on(ios),
-            Order::Merge(merge) => merge
-                .read(&mut self.readers, &mut self.names, ios)
-                .map(|()| {
-                    self.complete(0, ios);
-                }),
+            Order::Merge(_) => self.read_merged(ios),
         };
         if read.is_err() {
             ios.clear();
@@ -123,18 +132,52 @@ impl Importer {
     }
 
     fn read_on(&mut self, ios: &mut Vec<Io>) -> Result<(), ImportError> {
-        while let Order::Sequence(input) = &mut self.order {
-            let Some(reader) = self.readers.get_mut(*input) else {
+        while let Order::Sequence(input) = self.order
+            && ios.is_empty()
+        {
+            let Some(reader) = self.readers.get_mut(input) else {
                 break;
             };
-            let input = *input;
-            if reader.read(&mut self.names, ios)? {
-                self.complete(input, ios);
-                break;
+            let mut is_end = !reader.read(&mut self.names, &mut self.steps)?;
+            if let Some(reorder) = &mut self.reorder {
+                reorder.pass(&mut self.steps, is_end);
+                is_end &= reorder.is_empty();
             }
-            self.order = Order::Sequence(input + 1);
+            self.hand_on(is_end, ios);
+            if is_end {
+                self.order = Order::Sequence(input + 1);
+            }
+            self.complete(input, ios);
         }
         Ok(())
+    }
+
+    fn read_merged(&mut self, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+        let mut is_end = false;
+        while let Order::Merge(merge) = &mut self.order
+            && ios.is_empty()
+            && !is_end
+        {
+            self.steps.clear();
+            merge.read(&mut self.readers, &mut self.names, &mut self.steps)?;
+            is_end = self.steps.is_empty();
+            self.hand_on(is_end, ios);
+        }
+        self.complete(0, ios);
+        Ok(())
+    }
+
+    /// Hands on the requests of the events that were read: those that may be taken back only once they are too old
+    /// for it, or at the end.
+    fn hand_on(&mut self, is_end: bool, ios: &mut Vec<Io>) {
+        if !self.format.row().uses.event {
+            ios.extend(self.steps.iter().map(|step| step.io));
+            return;
+        }
+        self.in_flight.take(&self.steps, ios);
+        if is_end {
+            self.in_flight.drain(ios);
+        }
     }
 
     /// Completes what a reader of one input cannot know: the names of processes, and when the trace began.
@@ -179,10 +222,14 @@ impl Importer {
         self.names.volumes()
     }
 
-    /// What was assumed about an input because its format does not tell it, such as what its numbers count; `None` if
-    /// nothing worth knowing.
-    pub fn remark(&self) -> Option<&'static str> {
-        self.readers.iter().find_map(Reader::remark)
+    /// Sentences that a user of the trace must know: assumptions that its format neither confirms nor contradicts,
+    /// such as what its numbers count, and events that contradict each other.
+    pub fn remarks(&self) -> Vec<String> {
+        let assumed = self.readers.iter().find_map(Reader::remark);
+        assumed
+            .into_iter()
+            .chain(self.in_flight.disagreement())
+            .collect()
     }
 
     /// Records that were not handed on so far, by reason.
@@ -214,7 +261,7 @@ impl Merge {
         &mut self,
         readers: &mut [Reader],
         names: &mut Names,
-        ios: &mut Vec<Io>,
+        steps: &mut Vec<Step>,
     ) -> Result<(), ImportError> {
         if self.ahead.is_empty() {
             for (input, reader) in readers.iter_mut().enumerate() {
@@ -222,7 +269,7 @@ impl Merge {
                 self.refill(input, reader, names)?;
             }
         }
-        while ios.len() < BATCH {
+        while steps.len() < BATCH {
             let Some(Reverse((_, input))) = self.next.pop() else {
                 break;
             };
@@ -230,9 +277,9 @@ impl Merge {
             else {
                 break;
             };
-            ios.extend(ahead.take());
+            steps.extend(ahead.take());
             match ahead.peek() {
-                Some(io) => self.next.push(Reverse((io.time_ns, input))),
+                Some(step) => self.next.push(Reverse((step.io.time_ns, input))),
                 None => self.refill(input, reader, names)?,
             }
         }
@@ -248,13 +295,13 @@ impl Merge {
         let Some(ahead) = self.ahead.get_mut(input) else {
             return Ok(());
         };
-        let mut ios = ahead.lend();
-        let read = reader.read(names, &mut ios);
-        ahead.put(ios);
+        let mut steps = ahead.lend();
+        let read = reader.read(names, &mut steps);
+        ahead.put(steps);
         read?;
         let first = ahead.peek();
         self.next
-            .extend(first.map(|io| Reverse((io.time_ns, input))));
+            .extend(first.map(|step| Reverse((step.io.time_ns, input))));
         Ok(())
     }
 }

@@ -31,6 +31,10 @@ const HEAD_BYTES: usize = 64 << 10;
 /// `magic`).
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
+/// The byte-order marks of UTF-8 and UTF-16 (Unicode 15, section 23.8).
+const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
+const UTF_16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
 /// The bytes of one foreign trace: a file or any [`Read`], plain or packed by gzip or zstd.
 pub struct Input {
     path: PathBuf,
@@ -92,6 +96,15 @@ impl Input {
         if head.is_empty() {
             return Err(TraceError::Empty { path: path.into() }.into());
         }
+        let is_utf_16 = UTF_16_MARKS.iter().any(|mark| head.starts_with(mark));
+        // Numbers of page 65,279 in a binary trace would be no text.
+        if is_utf_16 && head.iter().skip(2).take(64).any(u8::is_ascii_digit) {
+            return Err(ImportError::Packed {
+                path: path.into(),
+                what: "a text in UTF-16",
+                with: "iconv -f UTF-16 -t UTF-8",
+            });
+        }
         let (at, mark) = TAR_MARK;
         if head.get(at..at + mark.len()) == Some(mark) {
             return Err(ImportError::Packed {
@@ -99,6 +112,9 @@ impl Input {
                 what: "a tar archive",
                 with: "tar -xOf",
             });
+        }
+        if head.starts_with(UTF_8_MARK) {
+            input.consume(UTF_8_MARK.len());
         }
         Ok(input)
     }
@@ -115,7 +131,7 @@ impl Input {
 
     /// The first bytes of the input, or all where there are fewer. Later reads still see them.
     pub(super) fn head(&mut self) -> Result<&[u8], ImportError> {
-        while self.end < HEAD_BYTES && self.more()? {}
+        while self.end - self.start < HEAD_BYTES && self.more()? {}
         let head = self.unread();
         Ok(head.get(..HEAD_BYTES).unwrap_or(head))
     }
@@ -158,16 +174,14 @@ impl Input {
                             | io::ErrorKind::InvalidData
                             | io::ErrorKind::InvalidInput
                     );
-                    return Err(match damaged {
-                        true => TraceError::Damaged {
-                            path,
-                            reason: format!(
-                                "what is packed in it is cut off or not whole ({source})"
-                            ),
-                        },
-                        false => TraceError::Read { path, source },
-                    }
-                    .into());
+                    let error = if damaged {
+                        let reason =
+                            format!("what is packed in it is cut off or not whole ({source})");
+                        TraceError::Damaged { path, reason }
+                    } else {
+                        TraceError::Read { path, source }
+                    };
+                    return Err(error.into());
                 }
             }
         }
@@ -209,21 +223,40 @@ impl Input {
         if line.len() > LINE_BYTES {
             return Ok(Some(Line::TooLong(shown(line))));
         }
-        Ok(Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line))))
+        Ok(Some(Line::Whole(bare(line))))
     }
 
     fn pass_long_line(&mut self) -> Result<Line<'static>, ImportError> {
         let beginning = shown(self.unread());
+        let mut is_padding = true;
         loop {
             let unread = self.unread();
             let end = memchr(b'\n', unread);
+            let line = unread.get(..end.unwrap_or(unread.len())).unwrap_or(unread);
+            is_padding &= line.iter().all(|byte| *byte == 0);
             let passed = end.map_or(unread.len(), |end| end + 1);
             self.consume(passed);
             if end.is_some() || !self.more()? {
-                return Ok(Line::TooLong(beginning));
+                break;
             }
         }
+        Ok(if is_padding {
+            Line::Whole(b"")
+        } else {
+            Line::TooLong(beginning)
+        })
     }
+}
+
+/// A line without a carriage return and the zeros that pad it: a file that was made long before it was filled, or
+/// whose end a crash left unwritten, ends with zeros.
+pub(super) fn bare(line: &[u8]) -> &[u8] {
+    let zeros = line.iter().rev().take_while(|byte| **byte == 0).count();
+    let zeros_before = line.iter().take_while(|byte| **byte == 0).count();
+    let line = line
+        .get(zeros_before..line.len() - zeros)
+        .unwrap_or_default();
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 fn shown(line: &[u8]) -> Vec<u8> {

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::error::{ImportError, Place};
-use super::fault::Fault;
 use super::formats::{MmcCommand, MmcLine, mmc_line};
 use super::input::{Input, LINE_BYTES, Line};
+use super::parse_error::ParseError;
 use super::reader::quoted;
 
 /// Commands that are kept until one has data, which says whose card it is. Our choice.
@@ -109,7 +109,7 @@ impl MmcCommands {
             let (fault, content) = match line {
                 Line::TooLong(beginning) => {
                     let bound_bytes = LINE_BYTES;
-                    (Fault::TooLong { bound_bytes }, quoted(&beginning))
+                    (ParseError::TooLong { bound_bytes }, quoted(&beginning))
                 }
                 Line::Whole(line) => match mmc_line(line) {
                     Ok(MmcLine::Other) => continue,

@@ -4,9 +4,9 @@ use std::{collections::HashMap, hash::Hasher as _};
 
 use fnv::FnvHasher;
 
-use super::fault::Fault;
-use crate::capture::{Capture, File, Tables};
-use crate::context::{Context, ContextKind};
+use super::parse_error::ParseError;
+use crate::capture::{Capture, File, Placement, Tables};
+use crate::context::{Context, ContextKind, Frame};
 use crate::io::{ContextId, FileId};
 
 /// Bytes of names that are kept of each kind, so that no trace can fill the memory with them. Our
@@ -42,7 +42,7 @@ impl Numbers {
     }
 
     /// A name's number, and whether it is new.
-    fn number(&mut self, name: &[u8]) -> Result<(u32, bool), Fault> {
+    fn number(&mut self, name: &[u8]) -> Result<(u32, bool), ParseError> {
         if let Some(number) = self.last_number
             && self.last == name
         {
@@ -58,17 +58,25 @@ impl Numbers {
         Ok((number, new))
     }
 
-    fn add(&mut self, name: &[u8]) -> Result<u32, Fault> {
-        let full = || Fault::TooManyNames {
-            what: self.what,
-            most_bytes: MOST_NAME_BYTES,
-        };
-        let cost = name.len() + NAME_COST_BYTES;
-        let left_bytes = self.left_bytes.checked_sub(cost).ok_or_else(full)?;
-        let number = u32::try_from(self.numbers.len()).map_err(|_| full())?;
-        self.left_bytes = left_bytes;
+    fn add(&mut self, name: &[u8]) -> Result<u32, ParseError> {
+        let number = u32::try_from(self.numbers.len()).map_err(|_| self.full())?;
+        self.charge(name.len() + NAME_COST_BYTES)?;
         self.numbers.insert(name.into(), number);
         Ok(number)
+    }
+
+    /// Takes bytes from those that names of this kind may have.
+    fn charge(&mut self, bytes: usize) -> Result<(), ParseError> {
+        let left_bytes = self.left_bytes.checked_sub(bytes);
+        self.left_bytes = left_bytes.ok_or_else(|| self.full())?;
+        Ok(())
+    }
+
+    fn full(&self) -> ParseError {
+        ParseError::TooManyNames {
+            what: self.what,
+            most_bytes: MOST_NAME_BYTES,
+        }
     }
 }
 
@@ -79,7 +87,13 @@ pub(super) struct Names {
     /// The context of each command, by the command's number.
     command_contexts: Vec<ContextId>,
     roles: Numbers,
+    /// The context of each role, by the role's number.
+    role_contexts: Vec<ContextId>,
     contexts: Vec<Context>,
+    paths: Numbers,
+    /// The context of each call path, by the path's number.
+    path_contexts: Vec<ContextId>,
+    placements: Vec<Placement>,
     processes: HashMap<u32, ContextId>,
     file_numbers: Numbers,
     files: Vec<File>,
@@ -98,7 +112,11 @@ impl Names {
             commands: Numbers::new("command"),
             command_contexts: Vec::new(),
             roles: Numbers::new("role"),
+            role_contexts: Vec::new(),
             contexts,
+            paths: Numbers::new("call path"),
+            path_contexts: Vec::new(),
+            placements: Vec::new(),
             processes: HashMap::new(),
             file_numbers: Numbers::new("file"),
             files,
@@ -110,7 +128,7 @@ impl Names {
 
     /// The context of a command's name, as the kernel knows it. The name is all that such a trace
     /// tells of a writer, so the context is a role without a call path; see [`Context`].
-    pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+    pub(super) fn context(&mut self, command: &[u8]) -> Result<ContextId, ParseError> {
         if matches!(command, b"" | b"0" | b"(null)") {
             return Ok(ContextId::UNKNOWN);
         }
@@ -123,23 +141,87 @@ impl Names {
         Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
     }
 
-    fn role(&mut self, command: &[u8]) -> Result<ContextId, Fault> {
+    /// The context of a command's writes to one placement that it names itself.
+    pub(super) fn placed(
+        &mut self,
+        command: &[u8],
+        placement: u16,
+    ) -> Result<ContextId, ParseError> {
         let text = String::from_utf8_lossy(command);
-        let role: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let kind = kind(&text);
-        let key = [&[kind.number()], role.as_bytes()].concat();
-        let (number, new) = self.roles.number(&key)?;
-        // Row 0 is the unknown context.
-        let id = ContextId(number.saturating_add(1));
-        if new {
-            self.contexts
-                .push(Context::new(id, signature(kind, &role), kind, role));
+        let role = format!("{} (placement {placement})", role(&text));
+        let before = self.contexts.len();
+        let id = self.add(kind(&text), role)?;
+        if self.contexts.len() > before {
+            let context = id.0;
+            self.placements.push(Placement { context, placement });
         }
         Ok(id)
     }
 
+    /// The context of a call path within a context that has none.
+    pub(super) fn call_path(
+        &mut self,
+        context: ContextId,
+        path: CallPath,
+    ) -> Result<ContextId, ParseError> {
+        let mut hash = FnvHasher::default();
+        let base = self.contexts.get(context.0 as usize);
+        let base = base.cloned().unwrap_or_else(Context::unknown);
+        hash.write(&base.signature.to_le_bytes());
+        path.hash(&mut hash);
+        let signature = hash.finish();
+        let (number, new) = self.paths.number(&signature.to_le_bytes())?;
+        if new {
+            let bytes = path.frames.iter().map(|frame| {
+                frame.object.len() + frame.symbol.as_ref().map_or(0, String::len) + NAME_COST_BYTES
+            });
+            self.paths.charge(bytes.sum())?;
+            let id = self.next_context()?;
+            // A path without a name is an application's: only programs have frames that are kept.
+            let kind = match base.kind {
+                ContextKind::Unknown => ContextKind::Application,
+                known => known,
+            };
+            self.contexts.push(Context {
+                frames: path.frames,
+                ..Context::new(id, signature, kind, base.role)
+            });
+            let placement = self.placements.iter().find(|one| one.context == context.0);
+            let placement = placement.map(|one| one.placement);
+            let context = id.0;
+            self.placements
+                .extend(placement.map(|placement| Placement { context, placement }));
+            self.path_contexts.push(id);
+        }
+        let context = self.path_contexts.get(number as usize);
+        Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
+    }
+
+    fn role(&mut self, command: &[u8]) -> Result<ContextId, ParseError> {
+        let text = String::from_utf8_lossy(command);
+        self.add(kind(&text), role(&text))
+    }
+
+    fn add(&mut self, kind: ContextKind, role: String) -> Result<ContextId, ParseError> {
+        let key = [&[kind.number()], role.as_bytes()].concat();
+        let (number, new) = self.roles.number(&key)?;
+        if new {
+            let id = self.next_context()?;
+            self.contexts
+                .push(Context::new(id, signature(kind, &role), kind, role));
+            self.role_contexts.push(id);
+        }
+        let context = self.role_contexts.get(number as usize);
+        Ok(context.copied().unwrap_or(ContextId::UNKNOWN))
+    }
+
+    fn next_context(&self) -> Result<ContextId, ParseError> {
+        let number = u32::try_from(self.contexts.len());
+        number.map(ContextId).map_err(|_| self.roles.full())
+    }
+
     /// Notes the name of a process.
-    pub(super) fn name_process(&mut self, process: u32, command: &[u8]) -> Result<(), Fault> {
+    pub(super) fn name_process(&mut self, process: u32, command: &[u8]) -> Result<(), ParseError> {
         let context = self.context(command)?;
         if self.processes.len() < MOST_PROCESSES || self.processes.contains_key(&process) {
             self.processes.insert(process, context);
@@ -154,7 +236,7 @@ impl Names {
     }
 
     /// The number of a file, and of the addresses within it.
-    pub(super) fn file(&mut self, path: &[u8]) -> Result<(FileId, u32), Fault> {
+    pub(super) fn file(&mut self, path: &[u8]) -> Result<(FileId, u32), ParseError> {
         let (number, new) = self.file_numbers.number(path)?;
         if new {
             let text = String::from_utf8_lossy(path);
@@ -171,7 +253,7 @@ impl Names {
         &mut self,
         key: &[u8],
         name: impl FnOnce() -> String,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, ParseError> {
         let (number, new) = self.volume_numbers.number(key)?;
         if new {
             self.volumes.push(name());
@@ -180,7 +262,7 @@ impl Names {
     }
 
     /// The volume of a block device's numbers, named as Linux block traces name it: `8,0`.
-    pub(super) fn device(&mut self, major: u64, minor: u64) -> Result<u32, Fault> {
+    pub(super) fn device(&mut self, major: u64, minor: u64) -> Result<u32, ParseError> {
         if let Some((numbers, volume)) = self.last_device
             && numbers == (major, minor)
         {
@@ -192,7 +274,7 @@ impl Names {
     }
 
     /// The volume of a block device whose numbers are text already.
-    pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, Fault> {
+    pub(super) fn device_text(&mut self, device: &[u8]) -> Result<u32, ParseError> {
         self.volume(device, || String::from_utf8_lossy(device).into_owned())
     }
 
@@ -206,9 +288,43 @@ impl Names {
         Tables {
             contexts: self.contexts.clone(),
             files: self.files.clone(),
-            capture,
+            capture: Capture {
+                placements: self.placements.clone(),
+                ..capture
+            },
         }
     }
+}
+
+/// A call path of a program as a text tells it, innermost frame first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CallPath {
+    pub(super) frames: Vec<Frame>,
+    /// A number for each frame, the same in every run, that tells it from others of its function.
+    distinctions: Vec<u64>,
+}
+
+impl CallPath {
+    pub(super) fn push(&mut self, frame: Frame, distinction: u64) {
+        self.frames.push(frame);
+        self.distinctions.push(distinction);
+    }
+
+    /// Adds to a hash what is the same in every run.
+    fn hash(&self, hash: &mut FnvHasher) {
+        for (frame, distinction) in self.frames.iter().zip(&self.distinctions) {
+            hash.write(frame.object.as_bytes());
+            hash.write(&[0]);
+            hash.write(frame.symbol.as_deref().unwrap_or_default().as_bytes());
+            hash.write(&[0]);
+            hash.write(&distinction.to_le_bytes());
+        }
+    }
+}
+
+/// The role that a thread of this name plays: the name without its digits.
+fn role(command: &str) -> String {
+    command.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 /// The kind of writer that a command's name stands for. Our choice of names: the journal of ext3

@@ -2,7 +2,7 @@
 
 use super::columns::ColumnMap;
 
-/// Which event of a request's life is taken from a trace that has several (blkparse, blktrace).
+/// An event of a request's life; of a trace that has several (blktrace, blkparse, ftrace), one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Event {
     /// The request was queued, before merges and splits: the only event of devices without a queue
@@ -54,15 +54,19 @@ impl Event {
     }
 }
 
+/// The volume that takes all volumes as one drive: partitions of a disk, or a device column without meaning.
+pub const ALL_VOLUMES: &str = "all";
+
 /// Options of reading a foreign trace, besides its format.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Whether to count malformed records and go on, instead of ending with the first.
     pub skip_bad: bool,
-    /// Which event of a request's life is taken.
-    pub event: Event,
-    /// If given, only the requests to this volume are kept, by its name or number.
+    /// The event of a request's life that is taken; issue where none is named. An error for a format without events.
+    pub event: Option<Event>,
+    /// If given, only the requests to this volume are kept, by its name or number; [`ALL_VOLUMES`] takes all volumes
+    /// as one.
     pub volume: Option<String>,
-    /// The columns of a CSV, or the units of libCacheSim's objects.
+    /// The columns of a CSV, or the units of another format's numbers. An error for a format without either.
     pub columns: Option<ColumnMap>,
 }

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::error::{ColumnsError, ImportError, Place};
-use super::fault::Fault;
 use super::formats::Format;
-use super::found::{Found, LineReader, Passed, Skipped};
+use super::found::{Found, LineReader, Moment, Passed, Skipped, Step};
 use super::input::{Input, LINE_BYTES, Line};
 use super::names::Names;
-use super::options::Options;
+use super::options::{ALL_VOLUMES, Event, Options};
+use super::parse_error::ParseError;
 use super::records::{Record, RecordReader};
 use super::row::Reads;
-use crate::io::{Io, Operation};
+use crate::io::Operation;
 use crate::record::end_bytes;
 
 /// Characters of a malformed record that are shown.
@@ -42,17 +42,20 @@ enum Parser {
 pub(super) struct Tally {
     /// Whether malformed records are only counted.
     skip_bad: bool,
+    /// The event that is taken as the request.
+    taken: Event,
     pub(super) skipped: Skipped,
     pub(super) lost_events: u64,
 }
 
-/// The volume that requests are kept of; `None` keeps all.
-struct Filter(Option<Wanted>);
-
-/// A volume by its name, and by its number if that is one.
-struct Wanted {
-    name: String,
-    number: Option<u32>,
+/// The volumes that requests are kept of.
+enum Filter {
+    /// All, each with addresses of its own.
+    Each,
+    /// All, as one with the number 0.
+    AsOne,
+    /// One by its name, and by its number if that is one.
+    Wanted { name: String, number: Option<u32> },
 }
 
 fn parser(format: Format, options: &Options) -> Result<Parser, ColumnsError> {
@@ -74,6 +77,7 @@ impl Reader {
             filter: Filter::new(options.volume.as_deref()),
             tally: Tally {
                 skip_bad: options.skip_bad,
+                taken: options.event.unwrap_or_default(),
                 ..Tally::default()
             },
             taken: 0,
@@ -89,54 +93,69 @@ impl Reader {
         &self.tally
     }
 
-    /// What the format's reader assumed without being told; see [`super::Importer::remark`].
-    pub(super) fn remark(&self) -> Option<&'static str> {
+    /// The assumption of the format's reader that is worth knowing; see [`super::Importer::remarks`].
+    pub(super) fn remark(&self) -> Option<String> {
         match &self.parser {
-            Parser::Lines(_) => None,
-            Parser::Records(reader) => reader.remark(),
+            Parser::Lines(reader) => reader.remark(),
+            Parser::Records(reader) => reader.remark().map(str::to_owned),
         }
     }
 
-    /// Puts the next requests into `ios`, in place of what was there. Answers `false` when there
+    /// Puts the next events into `steps`, in place of what was there. Answers `false` when there
     /// are no more, as after an error.
     pub(super) fn read(
         &mut self,
         names: &mut Names,
-        ios: &mut Vec<Io>,
+        steps: &mut Vec<Step>,
     ) -> Result<bool, ImportError> {
-        ios.clear();
+        steps.clear();
         if !self.ended {
             let done = match self.parser {
-                Parser::Lines(_) => self.read_lines(names, ios),
-                Parser::Records(_) => self.read_records(names, ios),
+                Parser::Lines(_) => self.read_lines(names, steps),
+                Parser::Records(_) => self.read_records(names, steps),
             };
-            self.ended = done.is_err() || ios.len() < BATCH;
+            self.ended = done.is_err() || steps.len() < BATCH;
             done?;
         }
-        Ok(!ios.is_empty())
+        Ok(!steps.is_empty())
     }
 
-    fn read_lines(&mut self, names: &mut Names, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+    fn read_lines(&mut self, names: &mut Names, steps: &mut Vec<Step>) -> Result<(), ImportError> {
         let Parser::Lines(parser) = &mut self.parser else {
             return Ok(());
         };
-        while ios.len() < BATCH {
+        while steps.len() < BATCH {
             let Some(line) = self.input.next_line()? else {
+                let done = parser.finish(names);
+                let held = std::iter::from_fn(|| parser.ready());
+                let done =
+                    done.and_then(|()| self.tally.sift_all(held, &self.filter, names, steps));
+                if let Err(fault) = done {
+                    let (path, place) = (self.input.path(), Place::Line(self.taken));
+                    self.tally.refuse(path, place, fault, quoted(b""))?;
+                }
                 break;
             };
             self.taken += 1;
             let (fault, content) = match &line {
                 Line::TooLong(beginning) => {
                     let bound_bytes = LINE_BYTES;
-                    (Fault::TooLong { bound_bytes }, quoted(beginning))
+                    (ParseError::TooLong { bound_bytes }, quoted(beginning))
                 }
                 Line::Whole(line) => {
-                    let found = parser.line(line, names);
-                    match found.and_then(|found| self.tally.sift(found, &self.filter, names)) {
-                        Ok(io) => {
-                            ios.extend(io);
-                            continue;
+                    let done = match parser.line(line, names) {
+                        Ok(Found::Held) => {
+                            let held = std::iter::from_fn(|| parser.ready());
+                            self.tally.sift_all(held, &self.filter, names, steps)
                         }
+                        Ok(found) => {
+                            let one = std::iter::once(found);
+                            self.tally.sift_all(one, &self.filter, names, steps)
+                        }
+                        Err(fault) => Err(fault),
+                    };
+                    match done {
+                        Ok(()) => continue,
                         Err(fault) => (fault, quoted(line)),
                     }
                 }
@@ -147,11 +166,15 @@ impl Reader {
         Ok(())
     }
 
-    fn read_records(&mut self, names: &mut Names, ios: &mut Vec<Io>) -> Result<(), ImportError> {
+    fn read_records(
+        &mut self,
+        names: &mut Names,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), ImportError> {
         let Parser::Records(parser) = &mut self.parser else {
             return Ok(());
         };
-        while ios.len() < BATCH {
+        while steps.len() < BATCH {
             let Some(record) = parser.record(&mut self.input, names)? else {
                 break;
             };
@@ -159,8 +182,8 @@ impl Reader {
             let (fault, content) = match record {
                 Record::Bad(fault, beginning) => (fault, hexadecimal(&beginning)),
                 Record::Found(found) => match self.tally.sift(found, &self.filter, names) {
-                    Ok(io) => {
-                        ios.extend(io);
+                    Ok(step) => {
+                        steps.extend(step);
                         continue;
                     }
                     Err(fault) => (fault, format!("{found:?}")),
@@ -179,7 +202,7 @@ impl Tally {
         &mut self,
         path: &Path,
         place: Place,
-        fault: Fault,
+        fault: ParseError,
         content: String,
     ) -> Result<(), ImportError> {
         if !self.skip_bad {
@@ -197,10 +220,30 @@ impl Tally {
         Ok(())
     }
 
-    /// The request to hand on; `None`, and a count, if the record gives none.
-    fn sift(&mut self, found: Found, filter: &Filter, names: &Names) -> Result<Option<Io>, Fault> {
-        let mut io = match found {
-            Found::Io(io) => io,
+    /// Appends the events to hand on of these outcomes.
+    fn sift_all(
+        &mut self,
+        all: impl Iterator<Item = Found>,
+        filter: &Filter,
+        names: &Names,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), ParseError> {
+        for found in all {
+            steps.extend(self.sift(found, filter, names)?);
+        }
+        Ok(())
+    }
+
+    /// The event to hand on; `None`, and a count, if the record gives none.
+    fn sift(
+        &mut self,
+        found: Found,
+        filter: &Filter,
+        names: &Names,
+    ) -> Result<Option<Step>, ParseError> {
+        let (moment, mut io) = match found {
+            Found::Io(io) => (Moment::Of(self.taken), io),
+            Found::Event(moment, io) => (moment, io),
             Found::Passed(passed) => {
                 self.skipped.count(passed);
                 return Ok(None);
@@ -209,40 +252,56 @@ impl Tally {
                 self.lost_events = self.lost_events.saturating_add(events);
                 return Ok(None);
             }
+            Found::Held => return Ok(None),
         };
+        let is_taken = moment == Moment::Of(self.taken);
         if io.operation == Operation::Flush {
             (io.offset_bytes, io.length_bytes) = (0, 0);
-        } else if io.length_bytes == 0 {
+        } else if io.length_bytes == 0 && moment != Moment::Split {
             self.skipped.count(Passed::NoData);
             return Ok(None);
         }
-        end_bytes(&io)?;
+        if io.length_bytes > 0 {
+            end_bytes(&io)?;
+        }
         if !filter.lets(io.tenant, names) {
-            self.skipped.other_volumes += 1;
+            self.skipped.other_volumes += u64::from(is_taken);
             self.skipped.first_other_volume.get_or_insert(io.tenant);
             return Ok(None);
         }
-        Ok(Some(io))
+        if matches!(filter, Filter::AsOne) {
+            io.tenant = 0;
+        }
+        match moment {
+            _ if is_taken => {}
+            Moment::Of(event) => self.skipped.count(Passed::Untaken(event)),
+            Moment::Requeue | Moment::Split => self.skipped.count(Passed::OtherEvent),
+        }
+        Ok(Some(Step { moment, io }))
     }
 }
 
 impl Filter {
     fn new(volume: Option<&str>) -> Filter {
-        Filter(volume.map(|name| Wanted {
-            name: name.into(),
-            number: name.parse().ok(),
-        }))
+        match volume {
+            None => Filter::Each,
+            Some(ALL_VOLUMES) => Filter::AsOne,
+            Some(name) => Filter::Wanted {
+                name: name.into(),
+                number: name.parse().ok(),
+            },
+        }
     }
 
     fn lets(&self, volume: u32, names: &Names) -> bool {
-        let Some(wanted) = &self.0 else {
+        let Filter::Wanted { name, number } = self else {
             return true;
         };
         if names.volumes().is_empty() {
-            return wanted.number == Some(volume);
+            return *number == Some(volume);
         }
         // Where the trace gives names, `7` is a name.
-        names.volumes().get(volume as usize) == Some(&wanted.name)
+        names.volumes().get(volume as usize) == Some(name)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Records of binary files.
 
 use super::error::ImportError;
-use super::fault::Fault;
 use super::found::Found;
 use super::input::Input;
 use super::names::Names;
+use super::parse_error::ParseError;
 
 /// The reader of one binary format.
 pub(super) trait RecordReader: Send {
@@ -16,7 +16,7 @@ pub(super) trait RecordReader: Send {
         names: &mut Names,
     ) -> Result<Option<Record>, ImportError>;
 
-    /// What the reader assumed without being told, if it is worth knowing.
+    /// An assumption of the reader, if it is worth knowing.
     fn remark(&self) -> Option<&'static str> {
         None
     }
@@ -28,14 +28,14 @@ pub(super) enum Record {
     /// A record that was understood.
     Found(Found),
     /// A record that was not understood, and its beginning.
-    Bad(Fault, Vec<u8>),
+    Bad(ParseError, Vec<u8>),
 }
 
 /// Bytes of a bad record that are shown.
 const SHOWN_BYTES: usize = 48;
 
 /// A record that is not understood, with its first bytes.
-pub(super) fn bad(fault: Fault, bytes: &[u8]) -> Record {
+pub(super) fn bad(fault: ParseError, bytes: &[u8]) -> Record {
     Record::Bad(fault, bytes.get(..SHOWN_BYTES).unwrap_or(bytes).to_vec())
 }
 

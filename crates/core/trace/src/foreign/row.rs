@@ -1,8 +1,9 @@
-//! What a format's file gives to the table: its reader, its writer, and what they hold.
+//! Rows of the table of formats: reader, writer, and what they hold.
 
-use super::error::ColumnsError;
+use super::error::{ColumnsError, ImportError};
 use super::fields::SECOND_NS;
 use super::form::Holds;
+use super::formats::Format;
 use super::found::LineReader;
 use super::options::Options;
 use super::records::RecordReader;
@@ -13,15 +14,81 @@ use super::writer::FormWriter;
 pub(super) struct FormatRow {
     /// The word that names the format.
     pub(super) name: &'static str,
-    /// What the format is, in a few words with its units.
+    /// The format in a few words, with its units.
     pub(super) about: &'static str,
     /// The moment its times count from.
     pub(super) clock: Clock,
-    /// How it is read.
+    /// The options that its reader uses.
+    pub(super) uses: Uses,
+    /// The reader.
     pub(super) reader: Reads,
 }
 
-/// How a format is read.
+/// The options that a format's reader uses, besides those that all use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Uses {
+    /// Whether it has several events for a request, of which one is taken.
+    pub(super) event: bool,
+    /// The keys of a column map that mean something to it.
+    pub(super) columns: &'static [&'static str],
+    /// Whether it is taken for an input that looks like it.
+    pub(super) is_guessed: bool,
+}
+
+impl Uses {
+    /// A format that says everything itself, and is known by its looks.
+    pub(super) const NOTHING: Uses = Uses {
+        event: false,
+        columns: &[],
+        is_guessed: true,
+    };
+
+    /// The same with a choice of events.
+    pub(super) const fn events(self) -> Uses {
+        Uses {
+            event: true,
+            ..self
+        }
+    }
+
+    /// The same with these keys of a column map.
+    pub(super) const fn keys(self, columns: &'static [&'static str]) -> Uses {
+        Uses { columns, ..self }
+    }
+
+    /// The same, taken only by its name.
+    pub(super) const fn by_name(self) -> Uses {
+        Uses {
+            is_guessed: false,
+            ..self
+        }
+    }
+
+    /// Refuses options that the format would ignore.
+    pub(super) fn check(self, format: Format, options: &Options) -> Result<(), ImportError> {
+        let unused = |option: String, remedy: String| ImportError::Unused {
+            option,
+            format: format.name(),
+            remedy,
+        };
+        if options.event.is_some() && !self.event {
+            let remedy = "it has one record for each request; leave it out".into();
+            return Err(unused("--event".into(), remedy));
+        }
+        let given = options.columns.iter().flat_map(|map| &map.given);
+        let Some(key) = { given }.find(|key| !self.columns.contains(&key.as_str())) else {
+            return Ok(());
+        };
+        let remedy = if self.columns.is_empty() {
+            "it says everything itself; leave --columns out, or name the form csv".into()
+        } else {
+            format!("it uses {}", self.columns.join(", "))
+        };
+        Err(unused(format!("the column map's {key}"), remedy))
+    }
+}
+
+/// The reader of a format.
 pub(super) enum Reads {
     /// Line by line. The format is guessed where this reader understands the first lines.
     Lines(fn(&Options) -> Result<Box<dyn LineReader>, ColumnsError>),
@@ -33,9 +100,9 @@ pub(super) enum Reads {
 pub(super) struct FormRow {
     /// The word that names the form, where it is not the format's.
     pub(super) name: Option<&'static str>,
-    /// What the form is, where it is not what the format's row says.
+    /// The form in a few words, where the format's row says something else.
     pub(super) about: Option<&'static str>,
-    /// What the form can hold.
+    /// The parts of a request that the form can hold.
     pub(super) holds: Holds,
     /// Makes the form's writer, given when the trace began in seconds since 1970 (0 where that is
     /// not known).

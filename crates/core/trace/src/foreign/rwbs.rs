@@ -13,12 +13,12 @@
 //! Zeroes: passthrough commands are shown without sectors (`blk_rq_trace_nr_sectors`). It is taken
 //! as a write, as blktrace's binary form has it; whether the device may unmap it is not told.
 
-use super::fault::Fault;
+use super::parse_error::ParseError;
 use crate::io::Operation;
 
 /// The operation of a request, `has_data` if it has a length. `None` where the letters name no
 /// request for data.
-pub(super) fn operation(letters: &[u8], has_data: bool) -> Result<Option<Operation>, Fault> {
+pub(super) fn operation(letters: &[u8], has_data: bool) -> Result<Option<Operation>, ParseError> {
     let (flushes, what) = match letters {
         [b'F', rest @ ..] => (true, rest),
         all => (false, all),
@@ -29,7 +29,11 @@ pub(super) fn operation(letters: &[u8], has_data: bool) -> Result<Option<Operati
         Some(b'D') => Some(Operation::Discard),
         Some(b'F' | b'S' | b'M') | None if flushes => None,
         Some(b'Z') => None,
-        _ => return Err(Fault::Operation("made of the letters R, W, D, F, N, Z")),
+        _ => {
+            return Err(ParseError::Operation(
+                "made of the letters R, W, D, F, N, Z",
+            ));
+        }
     };
     Ok(match operation {
         Some(_) if has_data => operation,

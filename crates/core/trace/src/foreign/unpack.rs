@@ -27,6 +27,19 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = b"\xfd7zXZ\0";
 const BZIP2: &[u8] = b"BZh";
 
+/// The bytes with which other inputs begin that are no text yet, the kind, and the command that prints them: perf's
+/// `PERF_MAGIC2` (Linux `tools/perf/Documentation/perf.data-file-format.txt`), and trace-cmd's `trace.dat(5)`.
+const OTHERS: [(&[u8], &str, &str); 4] = [
+    (XZ, "packed by xz", "xz -dc"),
+    (BZIP2, "packed by bzip2", "bzip2 -dc"),
+    (b"PERFIL", "a recording of perf", "perf script -i"),
+    (
+        b"\x17\x08Dtra",
+        "a recording of trace-cmd",
+        "trace-cmd report -i",
+    ),
+];
+
 /// Counts the bytes read of an input as stored, packed.
 struct Counted<R> {
     read: R,
@@ -61,16 +74,13 @@ pub(super) fn unpack(
     if mark.is_empty() {
         return Err(TraceError::Empty { path: path.into() }.into());
     }
-    let packed = |what, with| ImportError::Packed {
-        path: path.into(),
-        what,
-        with,
-    };
-    if mark.starts_with(XZ) {
-        return Err(packed("packed by xz", "xz -dc"));
-    }
-    if mark.starts_with(BZIP2) {
-        return Err(packed("packed by bzip2", "bzip2 -dc"));
+    let other = OTHERS.iter().find(|(begin, ..)| mark.starts_with(begin));
+    if let Some((_, what, with)) = other {
+        return Err(ImportError::Packed {
+            path: path.into(),
+            what,
+            with,
+        });
     }
     let (gzip, zstd) = (mark.starts_with(GZIP), mark.starts_with(ZSTD));
     let whole = Cursor::new(mark).chain(counted);

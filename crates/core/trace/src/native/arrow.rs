@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use parquet::file::metadata::KeyValue;
 
-use super::batch::{BatchFault, Columns, decode, schema};
+use super::batch::{BatchError, Columns, decode, schema};
 use super::{BATCH_ROWS, Reader, Writer, metadata};
 use crate::capture::Tables;
 use crate::error::TraceError;
@@ -140,10 +140,10 @@ impl ArrowTrace {
         Ok(())
     }
 
-    fn refused(&self, before: u64, fault: BatchFault) -> TraceError {
+    fn refused(&self, before: u64, fault: BatchError) -> TraceError {
         match fault {
-            BatchFault::Columns => damaged(&self.name, &"a column has nulls, or another type"),
-            BatchFault::Record { row, fault } => TraceError::Record {
+            BatchError::Columns => damaged(&self.name, &"a column has nulls, or another type"),
+            BatchError::Record { row, fault } => TraceError::Record {
                 path: self.name.clone(),
                 row: before + row as u64,
                 fault,
@@ -203,7 +203,7 @@ fn damaged(name: &Path, reason: &dyn std::fmt::Display) -> TraceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Capture, ContextId, RecordFault};
+    use crate::{Capture, ContextId, RecordError};
 
     fn gathered(ios: &[Io]) -> ArrowTrace {
         let mut left = vec![ios.to_vec()];
@@ -235,7 +235,7 @@ mod tests {
         io.context = ContextId(7);
         let trace = gathered(&[Io::write(0, 4096), io]);
         let error = trace.with_tables(Tables::new(Capture::default()));
-        let fault = RecordFault::Context {
+        let fault = RecordError::Context {
             context: 7,
             contexts: 1,
         };

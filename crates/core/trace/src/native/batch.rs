@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::io::{ContextId, FileId, Io, Operation, WriteHint};
-use crate::record::{Limits, RecordFault};
+use crate::record::{Limits, RecordError};
 
 /// The columns of a trace file in memory: each string is a code into a short dictionary.
 pub(super) fn schema() -> SchemaRef {
@@ -85,15 +85,15 @@ fn words<const N: usize>(codes: Vec<u8>, names: [&str; N]) -> Result<ArrayRef, A
 
 /// The reason why a batch cannot be used.
 #[derive(Debug)]
-pub(super) enum BatchFault {
+pub(super) enum BatchError {
     /// The columns differ from what the file's own metadata promised.
     Columns,
     /// A record cannot be used.
     Record {
         /// The record's row in the batch.
         row: usize,
-        /// What is wrong with it.
-        fault: RecordFault,
+        /// The fault of the record.
+        fault: RecordError,
     },
 }
 
@@ -102,8 +102,8 @@ pub(super) fn decode(
     batch: &RecordBatch,
     limits: Limits,
     ios: &mut Vec<Io>,
-) -> Result<(), BatchFault> {
-    let view = View::of(batch).ok_or(BatchFault::Columns)?;
+) -> Result<(), BatchError> {
+    let view = View::of(batch).ok_or(BatchError::Columns)?;
     let before = ios.len();
     ios.reserve(batch.num_rows());
     for row in 0..batch.num_rows() {
@@ -114,7 +114,7 @@ pub(super) fn decode(
             Ok(io) => ios.push(io),
             Err(fault) => {
                 ios.truncate(before);
-                return Err(BatchFault::Record { row, fault });
+                return Err(BatchError::Record { row, fault });
             }
         }
     }
@@ -166,15 +166,15 @@ impl<'a> View<'a> {
         })
     }
 
-    fn record(&self, row: usize) -> Result<Io, RecordFault> {
+    fn record(&self, row: usize) -> Result<Io, RecordError> {
         Ok(Io {
             time_ns: self.time_ns[row],
-            operation: self.operation.get(row).map_err(RecordFault::Operation)?,
+            operation: self.operation.get(row).map_err(RecordError::Operation)?,
             offset_bytes: self.offset_bytes[row],
             length_bytes: self.length_bytes[row],
             context: ContextId(self.context[row]),
             file: FileId(self.file[row]),
-            hint: self.hint.get(row).map_err(RecordFault::Hint)?,
+            hint: self.hint.get(row).map_err(RecordError::Hint)?,
             hint_granted: self.hint_granted.value(row),
             tenant: self.tenant[row],
         })

@@ -44,7 +44,7 @@ impl Digests {
         }
     }
 
-    /// What differs from the tables that were written, in a sentence; `None` if nothing does.
+    /// A sentence where the tables differ from those that were written; `None` if they do not.
     pub(super) fn fault<'a>(
         &self,
         texts: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -161,9 +161,11 @@ impl Check {
             self.blocks.close();
         }
         self.compare(before)?;
-        match self.blocks.done.len() == self.expected.len() {
-            true => Ok(()),
-            false => Err(self.blocks.done.len() as u64 * BLOCK_ROWS),
+        let done = self.blocks.done.len();
+        if done == self.expected.len() {
+            Ok(())
+        } else {
+            Err(done as u64 * BLOCK_ROWS)
         }
     }
 

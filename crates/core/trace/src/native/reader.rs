@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::ParquetMetaData;
 
-use super::batch::{BatchFault, decode, schema};
+use super::batch::{BatchError, decode, schema};
 use super::digest::Check;
 use super::{BATCH_ROWS, metadata};
 use crate::ahead::Ahead;
@@ -74,6 +74,7 @@ impl Reader {
         let digests = metadata::digests(path, found.metadata().file_metadata())?;
         let wanted = wanted_schema(path, found.schema())?;
         let rows = count_rows(path, found.metadata())?;
+        check_sizes(path, found.metadata())?;
         let batches = contained(path, || {
             let options = options.with_schema(Arc::new(wanted));
             let typed = ArrowReaderMetadata::try_new(found.metadata().clone(), options)?;
@@ -174,10 +175,10 @@ impl Reader {
         damaged(&self.path, reason)
     }
 
-    fn refused(&self, fault: BatchFault) -> TraceError {
+    fn refused(&self, fault: BatchError) -> TraceError {
         match fault {
-            BatchFault::Columns => damaged(&self.path, "a column has nulls, or another type"),
-            BatchFault::Record { row, fault } => TraceError::Record {
+            BatchError::Columns => damaged(&self.path, "a column has nulls, or another type"),
+            BatchError::Record { row, fault } => TraceError::Record {
                 path: self.path.clone(),
                 row: self.decoded + row as u64,
                 fault,
@@ -295,6 +296,32 @@ fn count_rows(path: &Path, metadata: &ParquetMetaData) -> Result<u64, TraceError
         Ok(rows) if sum == Some(promised) => Ok(rows),
         _ => Err(damaged(path, "its row counts contradict each other")),
     }
+}
+
+/// Bytes that a value of a trace's columns has at most, with what is stored beside it: the longest word has seven, and
+/// four of its length. Our choice: several times that.
+const MOST_VALUE_BYTES: i64 = 64;
+
+/// Bytes that a column may have beside its values: pages' heads, dictionaries, statistics. Our choice.
+const MOST_COLUMN_BYTES: i64 = 1 << 20;
+
+/// Refuses columns that unpack to more than values of a trace have: some kilobytes may unpack to gigabytes.
+fn check_sizes(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {
+    let columns = schema().fields().len();
+    for group in metadata.row_groups() {
+        let values = group.num_rows().saturating_mul(MOST_VALUE_BYTES);
+        let most = values.saturating_add(MOST_COLUMN_BYTES);
+        let mut ours = group.columns().iter().take(columns);
+        if let Some(large) = ours.find(|one| one.uncompressed_size() > most) {
+            let reason = format!(
+                "its column {} unpacks to {} bytes, more than any value of a trace has",
+                large.column_path(),
+                large.uncompressed_size()
+            );
+            return Err(damaged(path, reason));
+        }
+    }
+    Ok(())
 }
 
 /// Runs a part of the decoder, and turns its panics on bad bytes into an error.

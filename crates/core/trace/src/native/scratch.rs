@@ -28,9 +28,10 @@ impl Writer<BufWriter<File>> {
             _ => Path::new("."),
         };
         let is_file = fs::metadata(output).map_or(true, |found| found.is_file());
-        let opened = match is_file {
-            true => tempfile::tempfile_in(directory),
-            false => tempfile::tempfile(),
+        let opened = if is_file {
+            tempfile::tempfile_in(directory)
+        } else {
+            tempfile::tempfile()
         };
         let file = opened.map_err(|source| TraceError::Create {
             path: directory.into(),

@@ -17,7 +17,7 @@ use super::{BATCH_ROWS, ROW_GROUP_ROWS, metadata};
 use crate::capture::Tables;
 use crate::error::TraceError;
 use crate::io::Io;
-use crate::record::{Limits, RecordFault, end_bytes};
+use crate::record::{Limits, RecordError, end_bytes};
 use crate::whole_file::WholeFile;
 
 /// Level of zstd. Our choice: higher levels gain a few per cent and cost several times the time.
@@ -141,7 +141,7 @@ impl<F: Write + Send> Writer<F> {
             .map_err(|error| unwritten(&self.path, error))
     }
 
-    fn refused(&self, fault: RecordFault) -> TraceError {
+    fn refused(&self, fault: RecordError) -> TraceError {
         TraceError::Record {
             path: self.path.clone(),
             row: self.rows,
@@ -157,7 +157,7 @@ impl Needs {
         self.file = self.file.max(io.file.0);
     }
 
-    fn check(&self, tables: &Tables) -> Result<(), RecordFault> {
+    fn check(&self, tables: &Tables) -> Result<(), RecordError> {
         let limits = Limits::of(tables);
         limits.check_end(self.end_bytes)?;
         limits.check_context(self.context)?;

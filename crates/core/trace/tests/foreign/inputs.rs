@@ -221,7 +221,7 @@ fn what_objects_numbers_count_is_guessed_from_their_neighbours_and_always_said()
     let last = |bytes: &[u8], options: &Options| {
         let inputs = vec![input("t", bytes.to_vec())];
         let (ios, importer) = import(inputs, Format::OracleGeneral, options).unwrap();
-        let remark = importer.remark().unwrap_or_default();
+        let remark = importer.remarks().join(" ");
         let said = [
             "sectors of 512 bytes, since",
             "blocks of 4,096 bytes, since",

@@ -14,7 +14,7 @@ pub struct Sample {
     pub files: &'static [&'static str],
     pub format: Format,
     pub columns: Option<&'static str>,
-    pub event: Event,
+    pub event: Option<Event>,
 }
 
 const fn sample(name: &'static str, files: &'static [&'static str], format: Format) -> Sample {
@@ -23,7 +23,7 @@ const fn sample(name: &'static str, files: &'static [&'static str], format: Form
         files,
         format,
         columns: None,
-        event: Event::Issue,
+        event: None,
     }
 }
 
@@ -31,7 +31,7 @@ const fn sample(name: &'static str, files: &'static [&'static str], format: Form
 pub const SAMPLES: [Sample; 23] = [
     sample("blkparse", &["blkparse.txt"], Format::Blkparse),
     Sample {
-        event: Event::Queue,
+        event: Some(Event::Queue),
         ..sample("blkparse.queue", &["blkparse.txt"], Format::Blkparse)
     },
     sample("blk-tracer", &["blk-tracer.txt"], Format::Blkparse),
@@ -93,13 +93,13 @@ impl Sample {
     }
 }
 
-fn path(file: &str) -> PathBuf {
+pub fn path(file: &str) -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.join("tests/foreign/samples").join(file)
 }
 
 /// The bytes of a file; of a `.hex`, those its digits stand for.
-fn bytes(file: &str) -> Vec<u8> {
+pub fn bytes(file: &str) -> Vec<u8> {
     let raw = fs::read(path(file)).unwrap();
     if !file.ends_with(".hex") {
         return raw;

@@ -14,12 +14,12 @@
 //! Source: README of github.com/alibaba/block-traces; Li et al., "An In-Depth Analysis of Cloud
 //! Block Storage Workloads in Large-Scale Production", IISWC 2020.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, time_ns, volume};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
@@ -28,6 +28,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "alibaba",
     about: "Alibaba block traces: bytes, microseconds since 1970",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Alibaba)))),
 };
 
@@ -41,7 +42,7 @@ pub(super) const FORM: FormRow =
 pub(super) struct Alibaba;
 
 impl LineReader for Alibaba {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -50,7 +51,7 @@ impl LineReader for Alibaba {
         let operation = match cells.need("operation")? {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
-            _ => return Err(Fault::Operation("R or W")),
+            _ => return Err(ParseError::Operation("R or W")),
         };
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;

@@ -16,21 +16,22 @@
 //! | 8 to 10 | offset, `+`, length, in sectors of 512 bytes |
 //! | last | the process's name in brackets: the context; for a `C`, an error number |
 //!
-//! One event of a request's life is taken, `D` if nothing else is asked for: only there merges are
-//! done, and each request appears once. A request without sectors is a flush if its letters say
+//! One event of a request's life is taken, `D` if nothing else is asked for: there merges are done. A requeue (`R`) takes
+//! the issue before it back. After a split (`X`) old kernels queue the rest once more, which counts once. A request
+//! without sectors is a flush if its letters say
 //! so; `(` after the length are the bytes of a passthrough command. The summary after the events,
 //! and messages (`m`), are passed over.
 //!
 //! Source: blkparse(1), "Output description and formatting"; blktrace's `blkparse_fmt.c`,
 //! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`.
 
-use crate::foreign::fault::Fault;
-use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, time_ns};
+use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use crate::foreign::form::SECTORS;
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
+use crate::foreign::found::{Found, LineReader, Moment, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
@@ -40,9 +41,10 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "blkparse",
     about: "text of blkparse: sectors of 512 bytes, seconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING.events(),
     reader: Reads::Lines(|options| {
         Ok(Box::new(Blkparse {
-            event: options.event,
+            event: options.event.unwrap_or_default(),
         }))
     }),
 };
@@ -50,7 +52,7 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) const FORM: FormRow =
     FormRow::new(SECTORS.named(), |_| Box::new(BlkparseWriter::default()));
 
-/// How the lines of blkparse's summary begin.
+/// The beginnings of lines of blkparse's summary.
 const SUMMARY: [&[u8]; 11] = [
     b"CPU",
     b"Reads",
@@ -72,7 +74,7 @@ pub(super) struct Blkparse {
 }
 
 impl LineReader for Blkparse {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         let mut words = Words(line);
         let Some(device) = words.next() else {
             return Ok(Found::Passed(Passed::Note));
@@ -82,11 +84,11 @@ impl LineReader for Blkparse {
             return if summary || is_comment(line) {
                 Ok(Found::Passed(Passed::Note))
             } else {
-                Err(Fault::Shape("an event, nor of the summary"))
+                Err(ParseError::Shape("an event, nor of the summary"))
             };
         }
         if !device.contains(&b',') {
-            return Err(Fault::Shape(
+            return Err(ParseError::Shape(
                 "an event, which begins with the device's numbers",
             ));
         }
@@ -97,39 +99,92 @@ impl LineReader for Blkparse {
         }
         words.number("process")?;
         let action = words.need("action")?;
-        if action != self.event.letter() {
+        let Some(moment) = moment(action) else {
             return Ok(Found::Passed(match action {
                 b"m" => Passed::Note,
                 _ => Passed::OtherEvent,
             }));
-        }
-        let time_ns = time_ns(time, SECOND_NS)?;
-        let letters = words.need("RWBS")?;
-        let Some((sector, sectors)) = range(&mut words)? else {
-            return Ok(Found::Passed(Passed::NoData));
         };
-        let Some(operation) = rwbs::operation(letters, sectors > 0)? else {
-            return Ok(Found::Passed(Passed::NoData));
-        };
-        let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
-        let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = names.device_text(device)?;
-        if self.event != Event::Complete {
-            io.context = names.context(bracketed(words.rest()))?;
+        if moment == Moment::Of(self.event) {
+            return event(moment, device, time, words, names, true);
         }
-        Ok(Found::Io(io))
+        // Of events that are not taken, one that is not understood is passed over.
+        if let Some(passed) = moment.useless_for(self.event) {
+            return Ok(Found::Passed(passed));
+        }
+        let found = event(moment, device, time, words, names, false);
+        Ok(found
+            .ok()
+            .filter(|found| matches!(found, Found::Event(..)))
+            .unwrap_or(Found::Passed(Passed::OtherEvent)))
     }
 }
 
-/// First sector and number of sectors; `None` for a passthrough command. The words left begin with
-/// the process's name.
-fn range(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
+/// The moment of a request's life that an action is (blkparse(1), "Action identifiers").
+fn moment(action: &[u8]) -> Option<Moment> {
+    let event = Event::ALL
+        .into_iter()
+        .find(|event| event.letter() == action);
+    match action {
+        b"R" => Some(Moment::Requeue),
+        b"X" => Some(Moment::Split),
+        _ => event.map(Moment::Of),
+    }
+}
+
+/// The request of an event. The words left begin behind the action.
+fn event(
+    moment: Moment,
+    device: &[u8],
+    time: &[u8],
+    mut words: Words<'_>,
+    names: &mut Names,
+    is_taken: bool,
+) -> Result<Found, ParseError> {
+    let time_ns = time_ns(time, SECOND_NS)?;
+    let letters = words.need("RWBS")?;
+    let Some((sector, sectors)) = range(moment, &mut words)? else {
+        return Ok(Found::Passed(Passed::NoData));
+    };
+    let has_data = sectors > 0 || moment == Moment::Split;
+    let Some(operation) = rwbs::operation(letters, has_data)? else {
+        return Ok(Found::Passed(Passed::NoData));
+    };
+    // Without data the sector may be -1: it means nothing.
+    let sector = if has_data { sector } else { 0 };
+    let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
+    let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
+    let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+    io.tenant = names.device_text(device)?;
+    if is_taken && moment != Moment::Of(Event::Complete) {
+        io.context = names.context(bracketed(words.rest()))?;
+    }
+    Ok(Found::Event(moment, io))
+}
+
+/// The next word as a sector; kernels print -1 for a request without one.
+pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
+    match words.need("sector")? {
+        b"-1" => Ok(u64::MAX),
+        word => number(word).ok_or(ParseError::NotANumber("sector")),
+    }
+}
+
+/// First sector and number of sectors, of a split the first sector of its rest and 0; `None` for a passthrough command.
+/// The words left begin with the process's name.
+fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, ParseError> {
     // `D FN [kworker/3:1H]`: no range at all.
     if words.rest().first().is_none_or(|byte| *byte == b'[') {
         return Ok(Some((0, 0)));
     }
-    let sector = words.number("sector")?;
+    let sector = sector(words)?;
+    if moment == Moment::Split {
+        // `X WS 32768 / 35328 [dd]`.
+        if words.need("slash")? != b"/" {
+            return Err(ParseError::Shape("a split with sector / sector"));
+        }
+        return Ok(Some((words.number("sector")?, 0)));
+    }
     match words.rest().first() {
         // `C FN 0 [0]`: no length.
         None | Some(b'[') => Ok(Some((0, 0))),
@@ -137,7 +192,7 @@ fn range(words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Fault> {
         Some(b'(') => Ok(None),
         Some(_) => {
             if words.need("length")? != b"+" {
-                return Err(Fault::Shape("an event with sector + length"));
+                return Err(ParseError::Shape("an event with sector + length"));
             }
             Ok(Some((sector, words.number("length")?)))
         }

@@ -16,7 +16,8 @@
 //! | 46 | 50 | u16: `pdu_len` |
 //! | 48 | 64 | bytes of the head |
 //!
-//! One event of a request's life is taken, issue (7) if nothing else is asked for. Of the
+//! One event of a request's life is taken, issue (7) if nothing else is asked for. A requeue (6) takes the issue before
+//! it back, wherever it was recorded. After a split (13) old kernels queue the rest once more, which counts once. Of the
 //! categories, bit 1 is a write, bit 2 a flush, bit 9 a passthrough command, bit 10 a notice, bit
 //! 13 a discard; without bit 1 and 13, what has a length is a read. A notice 0 gives a process its
 //! name, which is the context; it stands in the file of the processor the process ran on first.
@@ -31,15 +32,15 @@ use std::collections::HashSet;
 use memchr::memmem;
 
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, bytes};
 use crate::foreign::form::{MOST_32_BIT_BYTES, SECTORS};
-use crate::foreign::found::{Found, Passed, request};
+use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
 use crate::io::{ContextId, Operation};
 
@@ -48,10 +49,11 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "blktrace",
     about: "binary of blktrace: sectors of 512 bytes, nanoseconds",
     clock: Clock::Shared,
+    uses: Uses::NOTHING.events(),
     reader: Reads::Records(
         |options| {
             Box::new(Blktrace {
-                event: options.event,
+                event: options.event.unwrap_or_default(),
             })
         },
         looks_like,
@@ -75,6 +77,14 @@ const DISCARD: u64 = 1 << 29;
 
 /// The bit of an event that says that a cgroup is named (`__BLK_TA_CGROUP`).
 const CGROUP: u64 = 1 << 8;
+
+/// Bytes of the cgroup's number before a payload (Linux `kernel/trace/blktrace.c`, `__blk_add_trace`).
+const CGROUP_BYTES: usize = 8;
+
+/// A request that the driver gave back (`__BLK_TA_REQUEUE`), and one that was split (`__BLK_TA_SPLIT`), whose payload is
+/// the first sector of its rest, in big-endian order.
+const REQUEUE: u64 = 6;
+const SPLIT: u64 = 13;
 
 /// The notice that names a process (`__BLK_TN_PROCESS`).
 const PROCESS: u64 = 0;
@@ -103,7 +113,12 @@ struct Head {
 }
 
 impl Blktrace {
-    fn understand(&self, head: Head, record: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn understand(
+        &self,
+        head: Head,
+        record: &[u8],
+        names: &mut Names,
+    ) -> Result<Found, ParseError> {
         let fields = Layout {
             bytes: record,
             big_endian: head.big_endian,
@@ -120,14 +135,34 @@ impl Blktrace {
             }
             return Ok(Found::Passed(Passed::Note));
         }
-        if event != u64::from(self.event.number()) {
+        let Some(moment) = moment(event) else {
             return Ok(Found::Passed(Passed::OtherEvent));
-        }
-        let length_bytes = u64::from(fields.u32(24));
-        let Some(operation) = operation(action, length_bytes > 0) else {
-            return Ok(Found::Passed(Passed::NoData));
         };
-        let offset_bytes = bytes(fields.u64(16), SECTOR_BYTES, "sector")?;
+        if let Some(passed) = moment.useless_for(self.event) {
+            return Ok(Found::Passed(passed));
+        }
+        let has_cgroup = action & CGROUP != 0;
+        let payload = record.get(head.bytes..).unwrap_or_default();
+        let payload = payload
+            .get(if has_cgroup { CGROUP_BYTES } else { 0 }..)
+            .unwrap_or_default();
+        let length_bytes = u64::from(fields.u32(24));
+        let (sector, length_bytes) = match (moment, payload.first_chunk()) {
+            (Moment::Split, Some(rest)) => (u64::from_be_bytes(*rest), 0),
+            (Moment::Split, None) => return Ok(Found::Passed(Passed::OtherEvent)),
+            // Without data the sector may be -1: it means nothing.
+            _ if length_bytes == 0 => (0, 0),
+            _ => (fields.u64(16), length_bytes),
+        };
+        let has_data = length_bytes > 0 || moment == Moment::Split;
+        let Some(operation) = operation(action, has_data) else {
+            return Ok(Found::Passed(if moment == Moment::Of(self.event) {
+                Passed::NoData
+            } else {
+                Passed::OtherEvent
+            }));
+        };
+        let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
         let mut io = request(fields.u64(8), operation, offset_bytes, length_bytes);
         let device = fields.u32(head.device);
         let minor = device & ((1 << MINOR_BITS) - 1);
@@ -136,7 +171,19 @@ impl Blktrace {
             // Another processor's file may hold its name: it is looked up when all were read so far.
             io.context = ContextId(process);
         }
-        Ok(Found::Io(io))
+        Ok(Found::Event(moment, io))
+    }
+}
+
+/// The moment of a request's life that an event is (`__BLK_TA_…`).
+fn moment(event: u64) -> Option<Moment> {
+    let chosen = Event::ALL
+        .into_iter()
+        .find(|one| u64::from(one.number()) == event);
+    match event {
+        REQUEUE => Some(Moment::Requeue),
+        SPLIT => Some(Moment::Split),
+        _ => chosen.map(Moment::Of),
     }
 }
 
@@ -158,10 +205,14 @@ impl RecordReader for Blktrace {
         }
         let Some(head) = head(input.unread()) else {
             let record = bad(
-                Fault::Shape("a record of blktrace, version 7 or 8"),
+                ParseError::Shape("a record of blktrace, version 7 or 8"),
                 input.unread(),
             );
-            pass_to_magic(input)?;
+            let only_zeros = pass_to_magic(input)?;
+            // A file that was made long before it was filled ends with zeros.
+            if only_zeros && input.unread().is_empty() {
+                return Ok(None);
+            }
             return Ok(Some(record));
         };
         if !input.fill(head.bytes)? {
@@ -233,16 +284,18 @@ fn operation(action: u64, has_data: bool) -> Option<Operation> {
 
 fn cut_off(input: &mut Input) -> Record {
     let rest = input.unread();
-    let (record, length) = (bad(Fault::CutOff, rest), rest.len());
+    let (record, length) = (bad(ParseError::CutOff, rest), rest.len());
     input.consume(length);
     record
 }
 
-/// Passes over bytes up to the next magic number.
-fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
+/// Passes over bytes up to the next magic number, or to the end. Answers whether all were zeros.
+fn pass_to_magic(input: &mut Input) -> Result<bool, ImportError> {
+    let mut only_zeros = input.unread().first() == Some(&0);
     input.consume(1);
     loop {
         let unread = input.unread();
+        only_zeros &= unread.iter().all(|byte| *byte == 0);
         let little = memmem::find(unread, MAGIC_LITTLE).map(|at| at.saturating_sub(1));
         let next = little
             .into_iter()
@@ -251,7 +304,7 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
         match next {
             Some(at) if head(unread.get(at..).unwrap_or_default()).is_some() => {
                 input.consume(at);
-                return Ok(());
+                return Ok(false);
             }
             Some(at) if unread.len() >= at + 4 => input.consume(at + 1),
             _ => {
@@ -259,7 +312,7 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
                 input.consume(unread.len().saturating_sub(3));
                 if !input.more()? {
                     input.consume(4);
-                    return Ok(());
+                    return Ok(only_zeros);
                 }
             }
         }
@@ -268,11 +321,16 @@ fn pass_to_magic(input: &mut Input) -> Result<(), ImportError> {
 
 /// The category of a read (`BLK_TC_READ`); a reader tells a read by its length instead.
 const READ: u64 = 1 << 16;
-/// The category of a request that is issued (`BLK_TC_ISSUE`).
-const ISSUE: u64 = 1 << 22;
+/// The categories of events (`BLK_TC_QUEUE`, `BLK_TC_ISSUE`, `BLK_TC_COMPLETE`), and that of requests of file systems
+/// (`BLK_TC_FS`), which all are that carry data.
+const QUEUED: u64 = 1 << 20;
+const ISSUED: u64 = 1 << 22;
+const COMPLETED: u64 = 1 << 23;
+const FILE_SYSTEM: u64 = 1 << 24;
 
-/// Writes records of version 7, little-endian: the issue event of each request, on processor 0, and
-/// a notice with the name before the first request of each process.
+/// Writes records of version 7, little-endian, on processor 0: for each request its queue, issue and completion event,
+/// and a notice with the name before the first request of each process. fio replays queue events, btt wants all three.
+/// A trace of ours does not tell when a request ended, so that all three have one time.
 #[derive(Debug, Default)]
 pub(super) struct BlktraceWriter {
     events: u32,
@@ -283,9 +341,10 @@ impl BlktraceWriter {
     fn record(&mut self, request: &Request<'_>, action: u64, payload: &[u8], bytes: &mut Vec<u8>) {
         self.events = self.events.wrapping_add(1);
         let is_notice = action & NOTICE != 0;
-        let (sector, length_bytes) = match is_notice {
-            true => (0, 0),
-            false => (request.offset_bytes / SECTOR_BYTES, request.length_bytes),
+        let (sector, length_bytes) = if is_notice {
+            (0, 0)
+        } else {
+            (request.offset_bytes / SECTOR_BYTES, request.length_bytes)
         };
         let (major, minor) = request.device();
         bytes.extend([7]);
@@ -320,7 +379,13 @@ impl FormWriter for BlktraceWriter {
             Operation::Discard => WRITE | DISCARD,
             Operation::Flush => FLUSH,
         };
-        let event = u64::from(Event::Issue.number());
-        self.record(request, category | ISSUE | event, &[], bytes);
+        for (event, of_event) in [
+            (Event::Queue, QUEUED),
+            (Event::Issue, ISSUED),
+            (Event::Complete, COMPLETED),
+        ] {
+            let action = category | FILE_SYSTEM | of_event | u64::from(event.number());
+            self.record(request, action, &[], bytes);
+        }
     }
 }

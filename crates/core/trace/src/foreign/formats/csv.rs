@@ -1,26 +1,33 @@
-//! A CSV of any columns, by libCacheSim's column map: see [`ColumnMap`] for columns and units.
+//! A table of any columns, by libCacheSim's column map: see [`ColumnMap`] for columns and units.
 //!
-//! Cells are not quoted, as in libCacheSim's own traces. Without an operation every request is
-//! taken as a write of its object, see the format `oracle-general`.
+//! Cells may stand in double quotes. Numbers are decimal, with or without a fraction and a power of ten, or hexadecimal
+//! behind `0x`. A time is a number of units, a date with a time of day (ISO 8601), or a time of day. Without an
+//! operation every request is taken as a write of its object, see the format `oracle-general`.
+//!
+//! bpftrace's own lines between those of a script are passed over: `Attaching 2 probes...`, and maps (`@bytes: 5`).
 //!
 //! Source: libCacheSim, `bin/cli_reader_utils.c`, `parse_reader_params`, and
-//! `traceReader/generalReader/csv.c`.
+//! `traceReader/generalReader/csv.c`; for quotes RFC 4180, section 2; for bpftrace its manual, "Invocation Built-ins".
 
-use crate::foreign::columns::ColumnMap;
+use crate::foreign::calendar::{clock_ns, date_ns, day};
+use crate::foreign::columns::{ColumnMap, KEYS};
 use crate::foreign::error::ColumnsError;
-use crate::foreign::fault::Fault;
-use crate::foreign::fields::{Cells, bytes, number, time_ns, volume};
+use crate::foreign::fields::{number, scaled, volume};
 use crate::foreign::form::{BYTES, WITH_DISCARD};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, is_heading, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
+use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
+use crate::io::Operation;
 
 /// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "csv",
     about: "a CSV by its column map",
     clock: Clock::Own,
+    uses: Uses::NOTHING.keys(KEYS).by_name(),
     reader: Reads::Lines(|options| Ok(Box::new(Csv::new(options.columns.as_ref())?))),
 };
 
@@ -28,6 +35,12 @@ pub(super) const FORM: FormRow = FormRow {
     about: Some("a CSV with a heading: bytes, nanoseconds"),
     ..FormRow::new(BYTES.only(WITH_DISCARD), |_| Box::new(CsvWriter))
 };
+
+/// Columns of a line that are looked at. Our choice: a map of 16 bits can name more, but no table has them.
+const MOST_COLUMNS: usize = 1024;
+
+/// Bytes of a cell that an error shows.
+const SHOWN_BYTES: usize = 40;
 
 /// Reads lines of a CSV.
 #[derive(Debug)]
@@ -39,14 +52,81 @@ pub(super) struct Csv {
     volumes_are_words: Option<bool>,
 }
 
+/// The cells of a line. `delimiter` b' ' stands for any number of blanks and tabs.
+#[derive(Debug, Clone, Copy)]
+struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    delimiter: u8,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let is_aligned = self.delimiter == b' ';
+        let rest = self.rest?.trim_ascii_start();
+        if is_aligned && rest.is_empty() {
+            return None;
+        }
+        let ends = |byte: &u8| *byte == self.delimiter || (is_aligned && *byte == b'\t');
+        let quoted = rest.strip_prefix(b"\"").and_then(|inside| {
+            let end = inside.iter().position(|byte| *byte == b'"')?;
+            Some((inside.get(..end)?, inside.get(end + 1..)?))
+        });
+        let (cell, from) = quoted.map_or((None, rest), |(cell, behind)| (Some(cell), behind));
+        let end = from.iter().position(ends);
+        let bare = from.get(..end.unwrap_or(from.len()))?;
+        self.rest = end.and_then(|end| from.get(end + 1..));
+        Some(cell.unwrap_or(bare).trim_ascii())
+    }
+}
+
 /// The cells of a line that the map names.
-#[derive(Default)]
 struct Row<'a> {
-    time: Option<&'a [u8]>,
-    id: Option<&'a [u8]>,
-    size: Option<&'a [u8]>,
-    operation: Option<&'a [u8]>,
-    volume: Option<&'a [u8]>,
+    cells: Vec<&'a [u8]>,
+}
+
+impl<'a> Row<'a> {
+    fn cell(&self, column: usize, key: &'static str) -> Result<&'a [u8], ParseError> {
+        let column_of_map = column + 1;
+        let cell = self.cells.get(column).copied();
+        cell.filter(|cell| !cell.is_empty())
+            .ok_or(ParseError::NoColumn {
+                column: column_of_map,
+                key,
+            })
+    }
+}
+
+/// The error for a cell that cannot be read.
+fn wrong(column: usize, key: &'static str, cell: &[u8], expected: &'static str) -> ParseError {
+    let shown = cell.get(..SHOWN_BYTES).unwrap_or(cell);
+    ParseError::Column {
+        column: column + 1,
+        key,
+        cell: String::from_utf8_lossy(shown).into_owned(),
+        expected,
+    }
+}
+
+/// A whole number of bytes in a cell.
+fn cell_bytes(
+    row: &Row<'_>,
+    column: usize,
+    key: &'static str,
+    unit: u64,
+) -> Result<u64, ParseError> {
+    let cell = row.cell(column, key)?;
+    match scaled(cell, unit) {
+        Some((bytes, true)) => Ok(bytes),
+        Some((_, false)) => Err(wrong(column, key, cell, "a whole number of bytes")),
+        None => Err(wrong(
+            column,
+            key,
+            cell,
+            "a number, whose bytes fit 64 bits",
+        )),
+    }
 }
 
 impl Csv {
@@ -61,39 +141,56 @@ impl Csv {
         })
     }
 
-    fn row<'a>(&self, line: &'a [u8]) -> Row<'a> {
-        let mut row = Row::default();
-        for (index, cell) in Cells::new(line, self.map.delimiter).enumerate() {
-            // One column may mean several things: an address that is a volume, too.
-            if index == self.id {
-                row.id = Some(cell);
-            }
-            for (column, field) in [
-                (self.map.time, &mut row.time),
-                (self.map.size, &mut row.size),
-                (self.map.operation_column, &mut row.operation),
-                (self.map.volume, &mut row.volume),
-            ] {
-                if column == Some(index) {
-                    *field = Some(cell);
-                }
-            }
+    fn time_ns(&self, row: &Row<'_>) -> Result<u64, ParseError> {
+        let Some(column) = self.map.time else {
+            return Ok(0);
+        };
+        let cell = row.cell(column, "time-col")?;
+        let number = || scaled(cell, self.map.time_unit_ns()).map(|(ns, _)| ns);
+        // A date and its time of day may be two columns.
+        let two = || {
+            day(cell)?;
+            let clock = row.cells.get(column + 1)?;
+            date_ns(&[cell, b" ", clock].concat())
+        };
+        number()
+            .or_else(|| date_ns(cell))
+            .or_else(|| clock_ns(cell))
+            .or_else(two)
+            .ok_or_else(|| wrong(column, "time-col", cell, "a number or a date with a time"))
+    }
+
+    fn operation(&self, row: &Row<'_>, has_data: bool) -> Result<Option<Operation>, ParseError> {
+        let Some(column) = self.map.operation_column else {
+            return Ok(Some(self.map.operation));
+        };
+        let cell = row.cell(column, "op-col")?;
+        if let Some(known) = self.map.operation_of(cell) {
+            return Ok(Some(known));
         }
-        row
+        let letters = cell.iter().all(u8::is_ascii_uppercase);
+        letters
+            .then(|| rwbs::operation(cell, has_data).ok())
+            .flatten()
+            .ok_or_else(|| wrong(column, "op-col", cell, "an operation that the map knows"))
     }
 
     /// A row's volume: its number, or the place of its name where the first row names one.
-    fn volume(&mut self, cell: Option<&[u8]>, names: &mut Names) -> Result<u32, Fault> {
-        let cell = cell
-            .filter(|cell| !cell.is_empty())
-            .ok_or(Fault::Missing("volume"))?;
+    fn volume(
+        &mut self,
+        row: &Row<'_>,
+        column: usize,
+        names: &mut Names,
+    ) -> Result<u32, ParseError> {
+        let cell = row.cell(column, "volume-col")?;
         let are_words = self
             .volumes_are_words
             .get_or_insert_with(|| number(cell).is_none());
-        match are_words {
-            true => names.device_text(cell),
-            false => volume(whole(Some(cell), "volume")?),
+        if *are_words {
+            return names.device_text(cell);
         }
+        let number = number(cell).ok_or_else(|| wrong(column, "volume-col", cell, "a number"))?;
+        volume(number)
     }
 
     /// Whether this is the heading, which only the first line can be.
@@ -103,40 +200,44 @@ impl Csv {
     }
 }
 
+/// Whether a line is bpftrace's own.
+fn is_bpftrace(line: &[u8]) -> bool {
+    line.starts_with(b"@") || (line.starts_with(b"Attaching ") && line.ends_with(b"..."))
+}
+
 impl LineReader for Csv {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
-        if is_comment(line) || self.is_heading(line) {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
+        if is_comment(line) || is_bpftrace(line) || self.is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }
-        let row = self.row(line);
-        let map = &self.map;
-        let time_ns = match map.time {
-            Some(_) => time_ns(row.time.ok_or(Fault::Missing("time"))?, map.time_unit_ns)?,
-            None => 0,
+        let rest = Some(line);
+        let delimiter = self.map.delimiter;
+        let cells = Cells { rest, delimiter }.take(MOST_COLUMNS).collect();
+        let row = Row { cells };
+        let time_ns = self.time_ns(&row)?;
+        let size_unit = self.map.size_unit_bytes();
+        let length_bytes = match self.map.size {
+            Some(column) => cell_bytes(&row, column, "obj-size-col", size_unit)?,
+            None => size_unit,
         };
-        let id = whole(row.id, "object number")?;
-        let offset_bytes = bytes(id, map.id_unit_bytes, "object number")?;
-        let size = match map.size {
-            Some(_) => whole(row.size, "size")?,
-            None => 1,
+        let Some(operation) = self.operation(&row, length_bytes > 0)? else {
+            return Ok(Found::Passed(Passed::NoData));
         };
-        let operation = match map.operation_column {
-            Some(_) => map
-                .operation_of(row.operation.ok_or(Fault::Missing("operation"))?)
-                .ok_or(Fault::Operation("one the column map knows"))?,
-            None => map.operation,
+        // A flush has no address, and tables print -1 or nothing for it.
+        let offset_bytes = if operation == Operation::Flush || length_bytes == 0 {
+            0
+        } else {
+            cell_bytes(&row, self.id, "obj-id-col", self.map.id_unit_bytes())?
         };
-        let length_bytes = bytes(size, map.size_unit_bytes, "size")?;
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        if map.volume.is_some() {
-            io.tenant = self.volume(row.volume, names)?;
+        if let Some(column) = self.map.volume {
+            io.tenant = self.volume(&row, column, names)?;
+        }
+        if let Some(column) = self.map.context {
+            io.context = names.context(row.cell(column, "context-col")?)?;
         }
         Ok(Found::Io(io))
     }
-}
-
-fn whole(cell: Option<&[u8]>, what: &'static str) -> Result<u64, Fault> {
-    number(cell.ok_or(Fault::Missing(what))?).ok_or(Fault::NotANumber(what))
 }
 
 /// The heading that is written first, and the column map that reads it.

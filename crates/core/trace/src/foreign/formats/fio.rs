@@ -21,12 +21,12 @@
 
 use std::collections::HashSet;
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{MICROSECOND_NS, Words, time_ns};
 use crate::foreign::form::BYTES;
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -35,6 +35,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "fio",
     about: "fio's I/O log, version 2 or 3: bytes, microseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Fio::default()))),
 };
 
@@ -73,14 +74,16 @@ pub(super) struct Fio {
 }
 
 impl LineReader for Fio {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         let heading = HEADINGS.iter().find(|(text, _)| *text == line.trim_ascii());
         if let Some((_, version)) = heading {
             self.version = Some(*version);
             return Ok(Found::Passed(Passed::Note));
         }
         let Some(version) = self.version else {
-            return Err(Fault::Shape("the heading of a fio log of version 2 or 3"));
+            return Err(ParseError::Shape(
+                "the heading of a fio log of version 2 or 3",
+            ));
         };
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
@@ -97,7 +100,7 @@ impl LineReader for Fio {
 }
 
 impl Fio {
-    fn second(&mut self, words: Words<'_>, names: &mut Names) -> Result<Found, Fault> {
+    fn second(&mut self, words: Words<'_>, names: &mut Names) -> Result<Found, ParseError> {
         let mut first = words;
         let mut after_file = words;
         after_file.next();
@@ -110,12 +113,15 @@ impl Fio {
             return action(self.waited_ns, words, names);
         };
         let waited_ns = time_ns(wait.need("time to wait")?, MICROSECOND_NS)?;
-        self.waited_ns = self.waited_ns.checked_add(waited_ns).ok_or(Fault::Time)?;
+        self.waited_ns = self
+            .waited_ns
+            .checked_add(waited_ns)
+            .ok_or(ParseError::Time)?;
         Ok(Found::Passed(Passed::OtherEvent))
     }
 }
 
-fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found, Fault> {
+fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found, ParseError> {
     let path = words.need("file")?;
     let operation = match words.need("action")? {
         b"read" => Operation::Read,
@@ -123,7 +129,7 @@ fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found
         b"trim" => Operation::Discard,
         b"sync" | b"datasync" | b"sync_file_range" => Operation::Flush,
         b"add" | b"open" | b"close" => return Ok(Found::Passed(Passed::OtherEvent)),
-        _ => return Err(Fault::Operation("one that fio logs have")),
+        _ => return Err(ParseError::Operation("one that fio logs have")),
     };
     let (offset_bytes, length_bytes) = match operation {
         Operation::Flush => (0, 0),

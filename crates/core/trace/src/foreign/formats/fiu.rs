@@ -17,12 +17,12 @@
 //!
 //! Source: README of SNIA IOTTA 391 ("I/O Deduplication"); Koller and Rangaswami, FAST 2010.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -31,6 +31,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "fiu",
     about: "FIU at SNIA: sectors of 512 bytes, nanoseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Fiu))),
 };
 
@@ -42,7 +43,7 @@ pub(super) const FORM: FormRow =
 pub(super) struct Fiu;
 
 impl LineReader for Fiu {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -55,7 +56,7 @@ impl LineReader for Fiu {
         let operation = match words.need("operation")? {
             b"R" => Operation::Read,
             b"W" => Operation::Write,
-            _ => return Err(Fault::Operation("R or W")),
+            _ => return Err(ParseError::Operation("R or W")),
         };
         let (major, minor) = (words.number("major number")?, words.number("minor number")?);
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);

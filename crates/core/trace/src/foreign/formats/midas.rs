@@ -13,11 +13,11 @@
 //!
 //! Source: sungkyun123/MiDAS-Simulation and dgist-datalab/MiDAS (FAST'24).
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, Words, bytes, time_ns};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
 /// The format.
@@ -25,6 +25,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "midas",
     about: "MiDAS and DOGI: pages of 4,096 bytes, seconds, 0 read, 1 write, 3 discard",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Midas))),
 };
 
@@ -35,7 +36,7 @@ const PAGE_BYTES: u64 = 4096;
 pub(super) struct Midas;
 
 impl LineReader for Midas {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -45,12 +46,12 @@ impl LineReader for Midas {
             b"0" => Operation::Read,
             b"1" => Operation::Write,
             b"3" => Operation::Discard,
-            _ => return Err(Fault::Operation("0, 1 or 3")),
+            _ => return Err(ParseError::Operation("0, 1 or 3")),
         };
         let offset_bytes = bytes(words.number("page")?, PAGE_BYTES, "page")?;
         let length_bytes = words.number("length")?;
         if words.next().is_some() {
-            return Err(Fault::Shape("a line of four words"));
+            return Err(ParseError::Shape("a line of four words"));
         }
         match length_bytes {
             0 => Ok(Found::Passed(Passed::NoData)),

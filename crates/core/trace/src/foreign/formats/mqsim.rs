@@ -13,14 +13,17 @@
 //!
 //! Source: MQSim's README, "Defining a Trace-based Workload", and its
 //! `ASCII_Trace_Definition.h`; the unit of time is MQSim's own unit of simulated time
-//! (`Time_Unit` can name another one to it, which the trace does not tell).
+//! (`Time_Unit` can name another one to it, which the trace does not tell). MQSim counts whole nanoseconds: a time with
+//! a fraction is proof of another unit, and refused until a column map's `time-unit` names it. Other tools write the
+//! same five columns: DiskSim has its own format. `id-unit` and `size-unit` name other units of offsets and lengths.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::options::Options;
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -29,36 +32,111 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "mqsim",
     about: "MQSim: sectors of 512 bytes, nanoseconds, 0 write, 1 read",
     clock: Clock::Own,
-    reader: Reads::Lines(|_| Ok(Box::new(MqSim))),
+    uses: Uses::NOTHING.keys(UNITS),
+    reader: Reads::Lines(|options| Ok(Box::new(MqSim(Units::new(options, None))))),
 };
+
+/// The keys of a column map that name units.
+pub(super) const UNITS: &[&str] = &["time-unit", "id-unit", "size-unit"];
 
 pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE), |_| Box::new(MqSimWriter));
 
 /// Reads lines of MQSim's traces.
 #[derive(Debug)]
-pub(super) struct MqSim;
+pub(super) struct MqSim(Units);
 
 impl LineReader for MqSim {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
+        self.0.line(line, |word| match word {
+            b"0" => Ok(Operation::Write),
+            b"1" => Ok(Operation::Read),
+            _ => Err(ParseError::Operation("0 (write) or 1 (read)")),
+        })
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.0.remark()
+    }
+}
+
+/// The units of lines of five words: time, device, offset, length, and a word for the operation.
+#[derive(Debug)]
+pub(super) struct Units {
+    /// `None`: whole nanoseconds.
+    time_ns: Option<u64>,
+    id_bytes: u64,
+    size_bytes: u64,
+    /// Whether the units of offsets and lengths were named.
+    are_named: bool,
+    requests: u64,
+    /// All offsets and lengths so far, in their units, laid over each other.
+    bits: u64,
+}
+
+/// The requests from which multiples say something. Our choice.
+const LEAST_REQUESTS: u64 = 3;
+
+impl Units {
+    /// The units that the options name, else these nanoseconds and sectors.
+    pub(super) fn new(options: &Options, time_ns: Option<u64>) -> Units {
+        let map = options.columns.as_ref();
+        let (id, size) = (
+            map.and_then(|map| map.id_unit_bytes),
+            map.and_then(|map| map.size_unit_bytes),
+        );
+        Units {
+            time_ns: map.and_then(|map| map.time_unit_ns).or(time_ns),
+            id_bytes: id.unwrap_or(SECTOR_BYTES),
+            size_bytes: size.unwrap_or(SECTOR_BYTES),
+            are_named: id.or(size).is_some(),
+            requests: 0,
+            bits: 0,
+        }
+    }
+
+    /// Reads a line, with the operation that its last word stands for.
+    pub(super) fn line(
+        &mut self,
+        line: &[u8],
+        operation: impl Fn(&[u8]) -> Result<Operation, ParseError>,
+    ) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut words = Words(line);
-        let time_ns = time_ns(words.need("time")?, 1)?;
+        let time = words.need("time")?;
+        let ns = time_ns(time, self.time_ns.unwrap_or(1))?;
         let device = volume(words.number("device")?)?;
-        let offset_bytes = bytes(words.number("offset")?, SECTOR_BYTES, "offset")?;
-        let length_bytes = bytes(words.number("length")?, SECTOR_BYTES, "length")?;
-        let operation = match words.need("operation")? {
-            b"0" => Operation::Write,
-            b"1" => Operation::Read,
-            _ => return Err(Fault::Operation("0 (write) or 1 (read)")),
-        };
+        let (offset, length) = (words.number("offset")?, words.number("length")?);
+        let operation = operation(words.need("operation")?)?;
         if !words.rest().is_empty() {
-            return Err(Fault::Shape("five words"));
+            return Err(ParseError::Shape("five words"));
         }
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        // Last, so that only a line of the right shape is said to be in another unit.
+        if self.time_ns.is_none() && time.contains(&b'.') {
+            return Err(ParseError::Unit {
+                unit: "nanoseconds",
+                other: "--format disksim has milliseconds",
+            });
+        }
+        self.requests += 1;
+        self.bits |= offset | length;
+        let offset_bytes = bytes(offset, self.id_bytes, "offset")?;
+        let length_bytes = bytes(length, self.size_bytes, "length")?;
+        let mut io = request(ns, operation, offset_bytes, length_bytes);
         io.tenant = device;
         Ok(Found::Io(io))
+    }
+
+    /// A sentence where sectors are probably bytes.
+    pub(super) fn remark(&self) -> Option<String> {
+        let are_multiples = self.bits > 0 && self.bits.is_multiple_of(SECTOR_BYTES);
+        let is_doubtful = !self.are_named && self.requests >= LEAST_REQUESTS && are_multiples;
+        is_doubtful.then(|| {
+            "offsets and lengths are taken for sectors of 512 bytes, but all of them are multiples of 512: if they are \
+             bytes, say --columns id-unit=byte,size-unit=byte"
+                .into()
+        })
     }
 }
 

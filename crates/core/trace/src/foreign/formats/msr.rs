@@ -15,13 +15,13 @@
 //! Source: README.txt of the traces, SNIA IOTTA 388; Narayanan et al., "Write Off-Loading", FAST
 //! 2008.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, SECOND_NS, time_ns};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::row::WINDOWS_TO_UNIX_S;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -30,6 +30,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "msr",
     about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",
     clock: Clock::Windows,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
 };
 
@@ -46,7 +47,7 @@ const FILETIME_NS: u64 = 100;
 pub(super) struct Msr;
 
 impl LineReader for Msr {
-    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -57,7 +58,7 @@ impl LineReader for Msr {
         let operation = match cells.need("operation")? {
             kind if kind.eq_ignore_ascii_case(b"read") => Operation::Read,
             kind if kind.eq_ignore_ascii_case(b"write") => Operation::Write,
-            _ => return Err(Fault::Operation("Read or Write")),
+            _ => return Err(ParseError::Operation("Read or Write")),
         };
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;
@@ -68,7 +69,7 @@ impl LineReader for Msr {
 }
 
 /// The volume's name, host and disk as in the names of the files: `hm_0`.
-fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, Fault> {
+fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, ParseError> {
     let key = [host, b"_", disk].concat();
     names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
 }

@@ -21,14 +21,14 @@ use std::collections::BTreeMap;
 
 use crate::foreign::columns::ColumnMap;
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, bytes};
 use crate::foreign::form::{BYTES, Holds, MOST_32_BIT_BYTES};
 use crate::foreign::found::{Found, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
 use crate::io::Operation;
 
@@ -37,11 +37,15 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "oracle-general",
     about: "binary of libCacheSim: objects, seconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING.keys(&["op", "id-unit", "size-unit", "time-unit"]),
     reader: Reads::Records(
         |options| {
             Box::new(OracleGeneral {
                 columns: options.columns.clone().unwrap_or_default(),
-                is_to_be_guessed: options.columns.is_none(),
+                is_to_be_guessed: !options
+                    .columns
+                    .as_ref()
+                    .is_some_and(|map| map.id_unit_bytes.is_some()),
                 remark: None,
             })
         },
@@ -65,7 +69,7 @@ pub(super) const FORM: FormRow = FormRow {
 const RECORD_BYTES: usize = 24;
 
 /// Records from which the unit of objects' numbers is guessed.
-const GUESS_RECORDS: usize = 256;
+pub(super) const GUESS_RECORDS: usize = 256;
 
 /// Reads records of `oracleGeneral`.
 #[derive(Debug)]
@@ -73,7 +77,7 @@ pub(super) struct OracleGeneral {
     pub(super) columns: ColumnMap,
     /// Whether no unit of objects' numbers was given, and no record was seen yet.
     is_to_be_guessed: bool,
-    /// What objects' numbers were guessed to count, for people, if that was not said.
+    /// A sentence on the unit of objects' numbers, if it was guessed.
     remark: Option<&'static str>,
 }
 
@@ -88,13 +92,18 @@ impl RecordReader for OracleGeneral {
     fn record(&mut self, input: &mut Input, _: &mut Names) -> Result<Option<Record>, ImportError> {
         if std::mem::take(&mut self.is_to_be_guessed) {
             input.fill(RECORD_BYTES * GUESS_RECORDS)?;
-            let (unit_bytes, remark) = guess(input.unread());
-            self.columns.id_unit_bytes = unit_bytes;
+            let (records, _) = input.unread().as_chunks::<RECORD_BYTES>();
+            let objects = records.iter().map(|record| {
+                let fields = fields(record);
+                (fields.u64(4), u64::from(fields.u32(12)))
+            });
+            let (unit_bytes, remark) = guess(objects);
+            self.columns.id_unit_bytes = Some(unit_bytes);
             self.remark = Some(remark);
         }
         if !input.fill(RECORD_BYTES)? {
             let rest = input.unread();
-            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            let cut_off = (!rest.is_empty()).then(|| bad(ParseError::CutOff, rest));
             input.consume(RECORD_BYTES);
             return Ok(cut_off);
         }
@@ -110,16 +119,9 @@ impl RecordReader for OracleGeneral {
     }
 }
 
-/// The unit that objects' numbers seem to count, in bytes, and how people are told.
-fn guess(head: &[u8]) -> (u64, &'static str) {
-    let (records, _) = head.as_chunks::<RECORD_BYTES>();
-    let records = records
-        .iter()
-        .take(GUESS_RECORDS)
-        .map(|record| fields(record));
-    let objects: BTreeMap<u64, u64> = records
-        .map(|fields| (fields.u64(4), u64::from(fields.u32(12))))
-        .collect();
+/// The unit that objects' numbers seem to count, in bytes, and a sentence on it, by the first objects and their sizes.
+pub(super) fn guess(objects: impl Iterator<Item = (u64, u64)>) -> (u64, &'static str) {
+    let objects: BTreeMap<u64, u64> = objects.take(GUESS_RECORDS).collect();
     let (sectors, blocks) = (
         neighbours(&objects, SECTOR_BYTES),
         neighbours(&objects, OBJECT_BYTES),
@@ -157,17 +159,17 @@ fn neighbours(objects: &BTreeMap<u64, u64>, unit_bytes: u64) -> usize {
 }
 
 impl OracleGeneral {
-    fn understand(&self, record: &[u8]) -> Result<Found, Fault> {
+    fn understand(&self, record: &[u8]) -> Result<Found, ParseError> {
         let fields = fields(record);
-        let time_ns = u64::from(fields.u32(0)).checked_mul(self.columns.time_unit_ns);
-        let offset_bytes = bytes(fields.u64(4), self.columns.id_unit_bytes, "object number")?;
+        let time_ns = u64::from(fields.u32(0)).checked_mul(self.columns.time_unit_ns());
+        let offset_bytes = bytes(fields.u64(4), self.columns.id_unit_bytes(), "object number")?;
         let length_bytes = bytes(
             u64::from(fields.u32(12)),
-            self.columns.size_unit_bytes,
+            self.columns.size_unit_bytes(),
             "size",
         )?;
         Ok(Found::Io(request(
-            time_ns.ok_or(Fault::Time)?,
+            time_ns.ok_or(ParseError::Time)?,
             self.columns.operation,
             offset_bytes,
             length_bytes,

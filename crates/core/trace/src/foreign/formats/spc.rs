@@ -18,12 +18,12 @@
 //!
 //! Source: "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
 use crate::foreign::form::{Holds, READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -32,6 +32,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "spc",
     about: "SPC: blocks of 512 bytes, lengths in bytes, seconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Spc)))),
 };
 
@@ -48,7 +49,7 @@ pub(super) const FORM: FormRow = FormRow::new(
 pub(super) struct Spc;
 
 impl LineReader for Spc {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -63,7 +64,7 @@ impl LineReader for Spc {
         let operation = match cells.need("operation")? {
             b"R" | b"r" => Operation::Read,
             b"W" | b"w" => Operation::Write,
-            _ => return Err(Fault::Operation("R or W")),
+            _ => return Err(ParseError::Operation("R or W")),
         };
         let time_ns = time_ns(cells.need("time")?, SECOND_NS)?;
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);

@@ -16,11 +16,11 @@
 //! Source: README of the traces at SNIA (iotta.snia.org/traces/block-io/4928); Lee et al., "Understanding storage traffic
 //! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, time_ns, volume};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::{Io, Operation};
 
 /// The format.
@@ -28,6 +28,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "systor17",
     about: "SYSTOR '17: bytes, seconds since 1970 in microseconds",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Systor17)))),
 };
 
@@ -36,7 +37,7 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) struct Systor17;
 
 impl LineReader for Systor17 {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -47,7 +48,7 @@ impl LineReader for Systor17 {
             b"R" => Some(Operation::Read),
             b"W" => Some(Operation::Write),
             b"" => None,
-            _ => return Err(Fault::Operation("R, W or nothing")),
+            _ => return Err(ParseError::Operation("R, W or nothing")),
         };
         let unit = volume(cells.number("logical unit")?)?;
         let offset_bytes = cells.number("offset")?;

@@ -13,12 +13,12 @@
 //!
 //! Source: README of the traces, SNIA IOTTA 27917; Zhang et al., "OSCA", USENIX ATC 2020.
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
-use crate::foreign::row::{Clock, FormRow, FormatRow, Reads};
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
@@ -27,6 +27,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "tencent",
     about: "Tencent CBS: sectors of 512 bytes, seconds, 0 read, 1 write",
     clock: Clock::Unix,
+    uses: Uses::NOTHING,
     reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Tencent)))),
 };
 
@@ -40,7 +41,7 @@ pub(super) const FORM: FormRow = FormRow::new(
 pub(super) struct Tencent;
 
 impl LineReader for Tencent {
-    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, Fault> {
+    fn line(&mut self, line: &[u8], _: &mut Names) -> Result<Found, ParseError> {
         if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
@@ -51,7 +52,7 @@ impl LineReader for Tencent {
         let operation = match cells.need("operation")? {
             b"0" => Operation::Read,
             b"1" => Operation::Write,
-            _ => return Err(Fault::Operation("0 (read) or 1 (write)")),
+            _ => return Err(ParseError::Operation("0 (read) or 1 (write)")),
         };
         let disk = volume(cells.number("volume")?)?;
         cells.end("a line of five columns")?;

@@ -19,13 +19,13 @@
 //! Source: libCacheSim, `traceReader/include/vscsi.h` and `vscsi.c`; operation codes: SPC-4, annex E.
 
 use crate::foreign::error::ImportError;
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{MICROSECOND_NS, SECTOR_BYTES, bytes};
 use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
-use crate::foreign::row::{Clock, FormatRow, Reads};
+use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
 /// The format.
@@ -33,6 +33,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     name: "vscsi",
     about: "binary of VMware's vscsi: blocks of 512 bytes, microseconds",
     clock: Clock::Own,
+    uses: Uses::NOTHING,
     reader: Reads::Records(|_| Box::new(Vscsi { version: None }), looks_like),
 };
 
@@ -87,7 +88,7 @@ impl RecordReader for Vscsi {
         }
         let Some(version) = self.version else {
             let record = bad(
-                Fault::Shape("a record of vscsi, version 1 or 2"),
+                ParseError::Shape("a record of vscsi, version 1 or 2"),
                 input.unread(),
             );
             let rest = input.unread().len();
@@ -96,7 +97,7 @@ impl RecordReader for Vscsi {
         };
         if !input.fill(version.bytes)? {
             let rest = input.unread();
-            let cut_off = (!rest.is_empty()).then(|| bad(Fault::CutOff, rest));
+            let cut_off = (!rest.is_empty()).then(|| bad(ParseError::CutOff, rest));
             input.consume(version.bytes);
             return Ok(cut_off);
         }
@@ -108,10 +109,12 @@ impl RecordReader for Vscsi {
     }
 }
 
-fn understand(version: &Version, record: &[u8]) -> Result<Found, Fault> {
+fn understand(version: &Version, record: &[u8]) -> Result<Found, ParseError> {
     let fields = fields(record);
     if fields.u16(version.version) >> 8 != version.number {
-        return Err(Fault::Shape("a record of the version of those before it"));
+        return Err(ParseError::Shape(
+            "a record of the version of those before it",
+        ));
     }
     let Some(operation) = operation(fields.u16(version.command)) else {
         return Ok(Found::Passed(Passed::OtherEvent));
@@ -119,7 +122,7 @@ fn understand(version: &Version, record: &[u8]) -> Result<Found, Fault> {
     let time_ns = fields
         .u64(TIME)
         .checked_mul(MICROSECOND_NS)
-        .ok_or(Fault::Time)?;
+        .ok_or(ParseError::Time)?;
     if operation == Operation::Flush {
         return Ok(Found::Io(request(time_ns, operation, 0, 0)));
     }

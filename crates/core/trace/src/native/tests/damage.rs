@@ -8,7 +8,7 @@ use parquet::file::metadata::KeyValue;
 use super::super::batch::{Columns, schema};
 use super::super::metadata;
 use super::*;
-use crate::RecordFault;
+use crate::RecordError;
 
 fn error_of(path: &Path) -> TraceError {
     let error = read(path).unwrap_err();
@@ -98,6 +98,19 @@ fn a_directory_a_device_and_a_pipe_are_no_files() {
 fn a_missing_file_is_an_error() {
     let error = error_of(Path::new("/no/such/trace.parquet"));
     assert!(matches!(error, TraceError::Open { .. }));
+}
+
+#[test]
+fn a_value_that_unpacks_to_megabytes_is_refused_before_it_is_unpacked() {
+    let batch = batch_of(&some_ios(3));
+    let long = "x".repeat(8 << 20);
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["write", "write", &long]));
+    let file = foreign(&with_column(&batch, "operation", words, false), entries());
+    let error = Reader::open(file.path()).unwrap_err().to_string();
+    assert!(error.contains("operation unpacks to"), "{error}");
+    // Many short values are as good as ever.
+    let (_directory, path) = written(300_000);
+    assert!(Reader::open(&path).is_ok());
 }
 
 #[test]
@@ -205,28 +218,28 @@ fn a_record_that_breaks_a_promise_is_named_by_its_row() {
             length_bytes: 0,
             ..good
         }),
-        RecordFault::NoLength(Operation::Write)
+        RecordError::NoLength(Operation::Write)
     );
     assert_eq!(
         bad(Io {
             operation: flush,
             ..good
         }),
-        RecordFault::FlushRange
+        RecordError::FlushRange
     );
     assert!(matches!(
         bad(Io::write(u64::MAX, 1)),
-        RecordFault::Overflow { .. }
+        RecordError::Overflow { .. }
     ));
     assert!(matches!(
         bad(Io::write(1 << 30, 1)),
-        RecordFault::PastEnd { .. }
+        RecordError::PastEnd { .. }
     ));
     assert!(matches!(
         bad(Io { context, ..good }),
-        RecordFault::Context { .. }
+        RecordError::Context { .. }
     ));
-    assert!(matches!(bad(Io { file, ..good }), RecordFault::File { .. }));
+    assert!(matches!(bad(Io { file, ..good }), RecordError::File { .. }));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::RecordFault;
+use crate::RecordError;
 
 fn any_frame() -> impl Strategy<Value = Frame> {
     let fields = (
@@ -179,14 +179,14 @@ fn a_record_that_no_reader_would_accept_is_refused_and_left_out() {
         operation: Operation::Flush,
         ..Io::write(4096, 0)
     };
-    let overflow = RecordFault::Overflow {
+    let overflow = RecordError::Overflow {
         offset_bytes: u64::MAX,
         length_bytes: 2,
     };
     for (io, expected) in [
-        (Io::write(4096, 0), RecordFault::NoLength(Operation::Write)),
+        (Io::write(4096, 0), RecordError::NoLength(Operation::Write)),
         (Io::write(u64::MAX, 2), overflow),
-        (flush, RecordFault::FlushRange),
+        (flush, RecordError::FlushRange),
     ] {
         let error = writer.push(&io).unwrap_err();
         assert!(matches!(error, TraceError::Record { row: 1, fault, .. } if fault == expected));

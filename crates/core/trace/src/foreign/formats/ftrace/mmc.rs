@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::foreign::fault::Fault;
 use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
 use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::names::Names;
+use crate::foreign::parse_error::ParseError;
 use crate::io::Operation;
 
 /// Bytes of the registers that a switch (`cmd_opcode` 6) may set: JESD84-B51, 7.4.
@@ -71,10 +71,10 @@ pub struct MmcCommand {
 }
 
 /// The card's host and the command, of `mmc1: start struct mmc_request[…]: cmd_opcode=25 …`.
-pub(in crate::foreign) fn command(details: &[u8]) -> Result<(&[u8], MmcCommand), Fault> {
+pub(in crate::foreign) fn command(details: &[u8]) -> Result<(&[u8], MmcCommand), ParseError> {
     let end = details.iter().position(|byte| *byte == b':');
     let host = end.and_then(|end| details.get(..end));
-    let host = host.ok_or(Fault::Missing("host"))?;
+    let host = host.ok_or(ParseError::Missing("host"))?;
     Ok((host, MmcCommand::read(details)?))
 }
 
@@ -86,7 +86,7 @@ impl Cards {
         task: &[u8],
         details: &[u8],
         names: &mut Names,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, ParseError> {
         let (host, command) = command(details)?;
         let card = self.card(host)?;
         let Some((operation, offset_bytes, length_bytes)) = card.perform(&command)? else {
@@ -98,9 +98,9 @@ impl Cards {
         Ok(Found::Io(io))
     }
 
-    fn card(&mut self, host: &[u8]) -> Result<&mut Card, Fault> {
+    fn card(&mut self, host: &[u8]) -> Result<&mut Card, ParseError> {
         if !self.0.contains_key(host) && self.0.len() >= MOST_CARDS {
-            return Err(Fault::TooManyNames {
+            return Err(ParseError::TooManyNames {
                 what: "card",
                 most_bytes: MOST_CARDS,
             });
@@ -110,7 +110,7 @@ impl Cards {
 }
 
 impl MmcCommand {
-    fn read(details: &[u8]) -> Result<MmcCommand, Fault> {
+    fn read(details: &[u8]) -> Result<MmcCommand, ParseError> {
         let mut command = MmcCommand::default();
         let [
             mut opcode,
@@ -139,10 +139,10 @@ impl MmcCommand {
             };
             let value = value.get(1..).unwrap_or_default();
             let parsed = number(value).or_else(|| hexadecimal(value));
-            *field = Some(parsed.ok_or(Fault::NotANumber("command"))?);
+            *field = Some(parsed.ok_or(ParseError::NotANumber("command"))?);
         }
-        command.opcode = opcode.ok_or(Fault::Missing("cmd_opcode"))?;
-        command.argument = argument.ok_or(Fault::Missing("cmd_arg"))?;
+        command.opcode = opcode.ok_or(ParseError::Missing("cmd_opcode"))?;
+        command.argument = argument.ok_or(ParseError::Missing("cmd_arg"))?;
         command.set_block_count = count.filter(|_| count_opcode == Some(SET_BLOCK_COUNT));
         // A request that the host's queue engine takes has data and no command: the engine sends the task's.
         let is_queued = command.opcode == 0 && blocks.is_some_and(|blocks| blocks > 0);
@@ -150,14 +150,14 @@ impl MmcCommand {
             command.opcode = match flags.unwrap_or(0) {
                 flags if flags & DATA_WRITE != 0 => EXECUTE_WRITE_TASK,
                 flags if flags & DATA_READ != 0 => EXECUTE_READ_TASK,
-                _ => return Err(Fault::Missing("data_flags")),
+                _ => return Err(ParseError::Missing("data_flags")),
             };
         }
         // A program that passes commands to the card leaves the sector 0 (MMC_IOC_CMD).
         command.sector = command.sector.filter(|sector| is_queued || *sector != 0);
         if command.is_transfer() {
-            let blocks = blocks.ok_or(Fault::Missing("blocks"))?;
-            let block_bytes = block_bytes.ok_or(Fault::Missing("block_size"))?;
+            let blocks = blocks.ok_or(ParseError::Missing("blocks"))?;
+            let block_bytes = block_bytes.ok_or(ParseError::Missing("block_size"))?;
             command.length_bytes = bytes(blocks, block_bytes, "length")?;
         }
         Ok(command)
@@ -171,7 +171,10 @@ impl MmcCommand {
 
 impl Card {
     /// The request a command makes, if it makes one.
-    fn perform(&mut self, command: &MmcCommand) -> Result<Option<(Operation, u64, u64)>, Fault> {
+    fn perform(
+        &mut self,
+        command: &MmcCommand,
+    ) -> Result<Option<(Operation, u64, u64)>, ParseError> {
         match command.opcode {
             0 if command.argument != BOOT_INITIATION => *self = Card::default(),
             17 | 18 | 46 => return self.transfer(command, Operation::Read).map(Some),
@@ -200,18 +203,18 @@ impl Card {
         &mut self,
         command: &MmcCommand,
         operation: Operation,
-    ) -> Result<(Operation, u64, u64), Fault> {
+    ) -> Result<(Operation, u64, u64), ParseError> {
         let address = match command.opcode {
             EXECUTE_READ_TASK | EXECUTE_WRITE_TASK => self.tasks[task_of(command.argument)].take(),
             _ => Some(command.argument),
         };
         let sector = command.sector.or(address);
-        let sector = sector.ok_or(Fault::Missing("address of the task (CMD45)"))?;
+        let sector = sector.ok_or(ParseError::Missing("address of the task (CMD45)"))?;
         let offset_bytes = bytes(sector, SECTOR_BYTES, "address")?;
         Ok((operation, offset_bytes, command.length_bytes))
     }
 
-    fn erase(&mut self, argument: u64) -> Result<Option<(Operation, u64, u64)>, Fault> {
+    fn erase(&mut self, argument: u64) -> Result<Option<(Operation, u64, u64)>, ParseError> {
         // A trace may begin between the commands of an erase.
         let (Some(first), Some(last)) = (self.erase_first.take(), self.erase_last.take()) else {
             return Ok(None);
@@ -221,7 +224,7 @@ impl Card {
             return Ok(None);
         }
         let sectors = last.checked_sub(first).and_then(|less| less.checked_add(1));
-        let sectors = sectors.ok_or(Fault::Shape("an erase whose end is behind its start"))?;
+        let sectors = sectors.ok_or(ParseError::Shape("an erase whose end is behind its start"))?;
         let offset_bytes = bytes(first, SECTOR_BYTES, "address")?;
         let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
         Ok(Some((Operation::Discard, offset_bytes, length_bytes)))
@@ -251,7 +254,7 @@ impl Card {
         None
     }
 
-    fn volume(&self, host: &[u8], names: &mut Names) -> Result<u32, Fault> {
+    fn volume(&self, host: &[u8], names: &mut Names) -> Result<u32, ParseError> {
         let text = String::from_utf8_lossy(host);
         match self.partition {
             0 => names.volume(host, || text.into_owned()),

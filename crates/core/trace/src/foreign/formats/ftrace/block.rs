@@ -1,0 +1,75 @@
+//! Events of Linux' block layer.
+//!
+//! Parses `8,0 WS 4096 () 123 + 8 be,0,4 [sh]` (requests), in old kernels `8,0 WS () 123 + 8 [sh]`, `8,0 WS 123 + 8 [sh]`
+//! (bios), and `8,0 WS 123 / 456 [sh]` (splits).
+
+use memchr::memmem;
+
+use super::super::blkparse::{bracketed, sector};
+use crate::foreign::fields::{SECTOR_BYTES, Words, bytes};
+use crate::foreign::found::{Found, Moment, Passed, request};
+use crate::foreign::names::Names;
+use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
+use crate::foreign::rwbs;
+
+/// The moment of a request's life that an event is.
+pub(super) fn moment(name: &[u8]) -> Option<Moment> {
+    Some(match name {
+        b"block_rq_issue" => Moment::Of(Event::Issue),
+        b"block_bio_queue" => Moment::Of(Event::Queue),
+        b"block_rq_complete" | b"block_bio_complete" => Moment::Of(Event::Complete),
+        b"block_rq_requeue" => Moment::Requeue,
+        b"block_split" => Moment::Split,
+        _ => return None,
+    })
+}
+
+/// The request that an event tells of. Only where it is taken its process is a context.
+pub(super) fn event(
+    time_ns: u64,
+    moment: Moment,
+    details: &[u8],
+    names: &mut Names,
+    is_taken: bool,
+) -> Result<Found, ParseError> {
+    let mut words = Words(details);
+    let device = words.need("device")?;
+    let letters = words.need("RWBS")?;
+    // Of a request, bytes and a passthrough command's own in parentheses stand before the sector.
+    let rest = words.rest();
+    if let Some(close) = memmem::find(rest, b") ").filter(|_| has_parentheses(rest)) {
+        words = Words(rest.get(close + 1..).unwrap_or_default());
+    }
+    let first = sector(&mut words)?;
+    let sign = words.need("length")?;
+    let number = words.number("length")?;
+    let (first, sectors) = match (moment, sign) {
+        // The rest of a split begins at its second number; how long it is, the request tells.
+        (Moment::Split, b"/") => (number, 0),
+        (Moment::Split, _) | (_, b"/") => return Err(ParseError::Shape("an event of this kind")),
+        (_, b"+") => (first, number),
+        _ => return Err(ParseError::Shape("an event with sector + length")),
+    };
+    let has_data = sectors > 0 || moment == Moment::Split;
+    let Some(operation) = rwbs::operation(letters, has_data)? else {
+        return Ok(Found::Passed(Passed::NoData));
+    };
+    // Without data the sector may be -1: it means nothing.
+    let first = if has_data { first } else { 0 };
+    let offset_bytes = bytes(first, SECTOR_BYTES, "sector")?;
+    let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
+    let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+    io.tenant = names.device_text(device)?;
+    if is_taken && moment != Moment::Of(Event::Complete) {
+        io.context = names.context(bracketed(words.rest()))?;
+    }
+    Ok(Found::Event(moment, io))
+}
+
+/// Whether parentheses stand before the sector: at the beginning, or behind the bytes.
+fn has_parentheses(rest: &[u8]) -> bool {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    rest.get(digits..)
+        .is_some_and(|rest| rest.trim_ascii_start().starts_with(b"("))
+}

@@ -1,0 +1,205 @@
+//! Commands to NVMe drives: `nvme_setup_cmd`, and `nvme_complete_rq` where one failed.
+//!
+//! ```text
+//! nvme0: disk=ng0n1, qid=4, cmdid=17, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=2048, len=7, ctrl=0x20, dsmgmt=65536, …)
+//! nvme0: disk=ng0n1, qid=4, cmdid=17, res=0x0, retries=0, flags=0x2, status=0x0
+//! ```
+//!
+//! - `slba` and `len` count logical blocks, `len` is one less than their number (NVM Command Set 1.0, 3.2.6, CDW12 NLB).
+//!   A block's bytes are not told: 512 are taken, and said, unless a column map's `id-unit` names them.
+//! - `ctrl` is CDW12's upper half; its bits 7:4 are the directive type, 2 is data placement (NVM Express Base 2.0, 8.7;
+//!   TP4146). Then the upper half of `dsmgmt` (CDW13) is the directive specific value, which names the placement. It
+//!   becomes a context of its own of the process.
+//! - `ng0n1` is the character device of the namespace `nvme0n1`: only passthrough commands go there.
+//! - Ranges of deallocations (`nvme_cmd_dsm`) are not told; commands of the admin queue are passed over.
+//! - A command that failed is taken back: the driver sends it again, or nobody does.
+//!
+//! Source: Linux `drivers/nvme/host/trace.h` and `trace.c`, `nvme_trace_read_write`.
+
+use std::collections::HashMap;
+
+use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
+use crate::foreign::found::{Found, Moment, Passed, request};
+use crate::foreign::names::Names;
+use crate::foreign::options::Event;
+use crate::foreign::parse_error::ParseError;
+use crate::io::{Io, Operation};
+
+/// Commands in flight that are remembered. Our choice: 64 queues of 1,024 commands.
+const MOST_COMMANDS: usize = 1 << 16;
+
+/// The type of a directive that places data, and that of streams before it (NVM Express Base 2.0, figure "Directive
+/// Types").
+const DATA_PLACEMENT: u64 = 2;
+const STREAMS: u64 = 1;
+
+/// The commands in flight of all drives.
+#[derive(Debug)]
+pub(super) struct Commands {
+    block_bytes: u64,
+    is_block_named: bool,
+    has_any: bool,
+    /// By volume, queue and number.
+    in_flight: HashMap<(u32, u64, u64), Io>,
+}
+
+/// The fields of an event.
+struct Command<'a> {
+    disk: &'a [u8],
+    queue: u64,
+    number: u64,
+    namespace: u64,
+    status: u64,
+    /// The command in parentheses: its name and its own fields.
+    command: &'a [u8],
+}
+
+impl Commands {
+    /// No commands yet, of drives with blocks of these bytes, if they were named.
+    pub(super) fn new(block_bytes: Option<u64>) -> Commands {
+        Commands {
+            block_bytes: block_bytes.unwrap_or(SECTOR_BYTES),
+            is_block_named: block_bytes.is_some(),
+            has_any: false,
+            in_flight: HashMap::new(),
+        }
+    }
+
+    /// Whether a command goes to a character device, so that no event of the block layer tells of its data.
+    pub(super) fn is_passthrough(details: &[u8]) -> bool {
+        Command::read(details).is_ok_and(|command| command.disk.starts_with(b"ng"))
+    }
+
+    /// The request that a command makes.
+    pub(super) fn setup(
+        &mut self,
+        time_ns: u64,
+        task: &[u8],
+        details: &[u8],
+        names: &mut Names,
+    ) -> Result<Found, ParseError> {
+        let command = Command::read(details)?;
+        let operation = match command.name() {
+            b"nvme_cmd_write" | b"nvme_cmd_zone_append" | b"nvme_cmd_write_zeroes" => {
+                Operation::Write
+            }
+            b"nvme_cmd_read" => Operation::Read,
+            b"nvme_cmd_flush" => Operation::Flush,
+            b"nvme_cmd_dsm" => return Ok(Found::Passed(Passed::NoData)),
+            _ => return Ok(Found::Passed(Passed::OtherEvent)),
+        };
+        let (mut offset_bytes, mut length_bytes) = (0, 0);
+        if operation != Operation::Flush {
+            self.has_any = true;
+            let blocks = command.field("len")?.checked_add(1);
+            let blocks = blocks.ok_or(ParseError::NotANumber("length"))?;
+            offset_bytes = bytes(command.field("slba")?, self.block_bytes, "slba")?;
+            length_bytes = bytes(blocks, self.block_bytes, "length")?;
+        }
+        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
+        io.tenant = names.device_text(&command.volume(details))?;
+        io.context = match command.placement() {
+            Some(placement) if operation == Operation::Write => names.placed(task, placement)?,
+            _ => names.context(task)?,
+        };
+        if self.in_flight.len() < MOST_COMMANDS {
+            self.in_flight
+                .insert((io.tenant, command.queue, command.number), io);
+        }
+        Ok(Found::Event(Moment::Of(Event::Issue), io))
+    }
+
+    /// The end of a command: of one that failed, its issue is taken back.
+    pub(super) fn complete(
+        &mut self,
+        time_ns: u64,
+        details: &[u8],
+        names: &mut Names,
+    ) -> Result<Found, ParseError> {
+        let command = Command::read(details)?;
+        if command.queue == 0 {
+            // The admin queue's commands are not taken.
+            return Ok(Found::Passed(Passed::OtherEvent));
+        }
+        let volume = names.device_text(&command.volume(details))?;
+        let key = (volume, command.queue, command.number);
+        let Some(io) = self.in_flight.remove(&key) else {
+            return Ok(Found::Passed(Passed::OtherEvent));
+        };
+        let moment = if command.status == 0 {
+            Moment::Of(Event::Complete)
+        } else {
+            Moment::Requeue
+        };
+        Ok(Found::Event(moment, Io { time_ns, ..io }))
+    }
+
+    /// A sentence on the size of blocks, where it was assumed.
+    pub(super) fn remark(&self) -> Option<String> {
+        (self.has_any && !self.is_block_named).then(|| {
+            format!(
+                "NVMe commands count logical blocks, whose size the trace does not tell: {} bytes are taken; where the \
+                 namespace has others (`nvme id-ns`), say so, as in --columns id-unit=4096",
+                self.block_bytes
+            )
+        })
+    }
+}
+
+impl<'a> Command<'a> {
+    fn read(details: &'a [u8]) -> Result<Command<'a>, ParseError> {
+        let open = details.iter().position(|byte| *byte == b'(');
+        let (head, command) = details.split_at(open.unwrap_or(details.len()));
+        let command = command.strip_prefix(b"(").unwrap_or(command);
+        let number = |key| value(head, key).and_then(either);
+        Ok(Command {
+            disk: value(head, "disk").unwrap_or_default(),
+            queue: number("qid").ok_or(ParseError::Missing("queue (qid)"))?,
+            number: number("cmdid").ok_or(ParseError::Missing("command (cmdid)"))?,
+            namespace: number("nsid").unwrap_or(1),
+            status: number("status").unwrap_or(0),
+            command: command.strip_suffix(b")").unwrap_or(command),
+        })
+    }
+
+    fn name(&self) -> &'a [u8] {
+        let name = self.command.split(|byte| *byte == b' ');
+        { name }.next().unwrap_or_default()
+    }
+
+    fn field(&self, key: &'static str) -> Result<u64, ParseError> {
+        let found = value(self.command, key).ok_or(ParseError::Missing(key))?;
+        either(found).ok_or(ParseError::NotANumber(key))
+    }
+
+    /// The directive specific value of a directive that places data.
+    fn placement(&self) -> Option<u16> {
+        let control = self.field("ctrl").ok()?;
+        let places = matches!(control >> 4 & 0xf, DATA_PLACEMENT | STREAMS);
+        let management = self.field("dsmgmt").ok()?;
+        places.then_some((management >> 16 & 0xffff) as u16)
+    }
+
+    /// The namespace's name. Old kernels name only the controller before the fields.
+    fn volume(&self, details: &[u8]) -> Vec<u8> {
+        if let Some(rest) = self.disk.strip_prefix(b"ng") {
+            return [b"nvme", rest].concat();
+        }
+        if !self.disk.is_empty() {
+            return self.disk.to_vec();
+        }
+        let controller = details.split(|byte| *byte == b':').next();
+        let number = self.namespace.to_string();
+        [controller.unwrap_or_default(), b"n", number.as_bytes()].concat()
+    }
+}
+
+/// The value of `key=value` up to a comma.
+fn value<'a>(fields: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    let words = fields.split(|byte| matches!(byte, b' ' | b','));
+    { words }.find_map(|word| word.strip_prefix(key.as_bytes())?.strip_prefix(b"="))
+}
+
+fn either(text: &[u8]) -> Option<u64> {
+    number(text).or_else(|| hexadecimal(text))
+}
