@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const MIB: u64 = 1 << 20;
 /// Bytes that the bombs unpack to, each of the same value.
 const UNPACKED_BYTES: u64 = 384 * MIB;
-/// What an import may hold (docs/traces.md: windows, names, footprint), and the program itself.
+/// Memory bound of an import (docs/traces.md: windows, names, footprint), and of the program itself.
 const MOST_BYTES: u64 = 96 * MIB;
 /// The largest window of a zstd frame that is taken.
 const WINDOW_LOG: u32 = 27;
@@ -98,7 +98,7 @@ fn a_frame_of_the_largest_window_takes_that_window_and_no_more() {
     import(&path, "fiu", MOST_BYTES + (1 << WINDOW_LOG));
 }
 
-/// What a message that repeats a text may have, with what stands around the text (`report::foreign`: 8,000 characters).
+/// Length bound of a message that repeats a text, its own words included (`report::foreign`: 8,000 characters).
 const MOST_MESSAGE_BYTES: usize = 10_000;
 
 #[test]

@@ -21,7 +21,7 @@ use command::{DEVICE_BYTES, anabranch, json, text};
 /// A terminal's title, a colour of ours, a cleared screen, a line of ours, a colour by one byte, and text turned around.
 const EVIL: &str = "evil\u{1b}]0;owned\u{7}\u{1b}[33m\u{1b}[2J\nFORGED: all is well\r\u{9b}31m\u{202e}gpj.\u{2066}\u{200f}\u{7f}\"'#]=*.sst";
 
-/// What no output may hold. A line break is fine where it is ours.
+/// Characters that no output may hold. A line break is fine where it is ours.
 fn is_hostile(letter: char) -> bool {
     let turns = ['\u{200e}', '\u{200f}', '\u{61c}'];
     letter.is_control() && letter != '\n'
@@ -184,7 +184,7 @@ fn calls(directory: &Path) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What the words in capitals stand for; the files that are read are made.
+/// Values of the words in capitals; files that are read are made.
 fn files(directory: &Path) -> BTreeMap<&'static str, String> {
     let at = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let file = |name: &str, content: &str| {

@@ -1,4 +1,4 @@
-//! What reading a foreign trace costs, on one core: text to requests.
+//! Cost of reading a foreign trace, on one core: text to requests.
 //! `cargo bench -p anabranch-trace`
 
 #![allow(missing_docs, clippy::unwrap_used)]

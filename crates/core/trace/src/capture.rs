@@ -36,7 +36,7 @@ pub struct Capture {
     /// a device was only watched, and from older traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<serde_json::Value>,
-    /// Which pages of the device the trace holds, each at the size of all the pages it stands for; absent where it
+    /// Pages of the device that the trace holds, each at the size of all the pages it stands for; absent where it
     /// holds all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,

@@ -98,7 +98,7 @@ pub enum TraceError {
     Tables {
         /// The file.
         path: PathBuf,
-        /// Which table, and why.
+        /// The table, and the reason.
         reason: String,
     },
     /// The bytes contradict the Parquet format.
@@ -114,7 +114,7 @@ pub enum TraceError {
     Record {
         /// The file.
         path: PathBuf,
-        /// Which record, counted from 0.
+        /// Number of the record, counted from 0.
         row: u64,
         /// The fault of the record.
         fault: RecordError,

@@ -70,7 +70,7 @@ pub use capture::{Capture, File, Placement, Tables, Tenant};
 pub use context::{Context, ContextKind, Frame};
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
-pub use native::{ArrowTrace, Reader, Scratch, Writer};
+pub use native::{ArrowTrace, Reader, Scratch, Writer, contains_panics};
 pub use raw::RawReader;
 pub use record::RecordError;
 pub use sample::{NoRate, Rate, Sample, Sampled};

@@ -11,7 +11,7 @@ mod tests;
 mod writer;
 
 pub use arrow::ArrowTrace;
-pub use reader::Reader;
+pub use reader::{Reader, contains_panics};
 pub use scratch::Scratch;
 pub use writer::Writer;
 

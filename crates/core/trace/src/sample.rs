@@ -100,7 +100,7 @@ impl FromStr for Rate {
     }
 }
 
-/// What of a device a trace holds, as the trace itself tells it.
+/// Share of a device that a trace holds, by the trace's own metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
     /// The rate: one page of how many.
@@ -164,7 +164,7 @@ impl Sample {
         self.hash
     }
 
-    /// What of the device the sample holds.
+    /// Share of the device that the sample holds.
     pub fn sampled(&self) -> Sampled {
         Sampled {
             rate: self.to,

@@ -1,4 +1,4 @@
-//! Which column of a CSV means what.
+//! Meanings of a CSV's columns.
 
 use super::error::ColumnsError;
 use super::fields::{MICROSECOND_NS, SECOND_NS, SECTOR_BYTES};
@@ -28,7 +28,7 @@ pub(super) const KEYS: &[&str] = &[
 /// Bytes of the block that an object's number counts, unless `id-unit` says otherwise; see the format `oracle-general`.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Which column of a CSV means what, and in which units; of libCacheSim's binary form, the units.
+/// Meanings and units of a CSV's columns; of libCacheSim's binary form, the units.
 ///
 /// Written as libCacheSim writes it (`-t`): `key=value` with commas between. Columns count from 1.
 ///

@@ -1,7 +1,7 @@
 //! Foreign traces that cannot be imported, each with the remedy.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -39,25 +39,25 @@ pub enum ImportError {
     )]
     Record {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// The line or record in the file.
         place: Place,
         /// The fault of the record.
         fault: ParseError,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
-        content: String,
+        content: Box<str>,
     },
     /// A line that is no event, where events are read one by one.
     #[error("{path}, {place}: {fault}: {content}; mend it, or leave it out")]
     Event {
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// The line in the file.
         place: Place,
         /// The fault of the record.
         fault: ParseError,
         /// The line, shortened.
-        content: String,
+        content: Box<str>,
     },
     /// No format's reader understands the beginning of the file.
     #[error("the format of {path} is none that is known by its looks; {closest}")]

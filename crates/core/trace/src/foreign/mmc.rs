@@ -131,7 +131,7 @@ impl MmcCommands {
                 path: self.input.path().into(),
                 place: Place::Line(self.lines),
                 fault,
-                content,
+                content: content.into(),
             });
         }
     }

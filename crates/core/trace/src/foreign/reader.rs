@@ -210,7 +210,7 @@ impl Tally {
                 path: path.into(),
                 place,
                 fault,
-                content,
+                content: content.into(),
             });
         }
         self.skipped.malformed += 1;

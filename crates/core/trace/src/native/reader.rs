@@ -1,5 +1,6 @@
 //! Reading a trace file.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -34,7 +35,8 @@ const MAGIC: [u8; 4] = *b"PAR1";
 /// After an error, and after the last record, it yields nothing more.
 ///
 /// Bytes that contradict the Parquet format are an error, not a panic. Where the decoder itself
-/// panics on them, that panic is caught here; the process's panic hook may print it first.
+/// panics on them, that panic is caught here. The process's panic hook hears of it first, and may ask
+/// [`contains_panics`] whether to print it.
 #[derive(Debug)]
 pub struct Reader {
     path: PathBuf,
@@ -324,6 +326,15 @@ fn check_sizes(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError
     Ok(())
 }
 
+thread_local! {
+    static CONTAINS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread, now, becomes an error of the reader: a panic hook need not print it.
+pub fn contains_panics() -> bool {
+    CONTAINS.get()
+}
+
 /// Runs a part of the decoder, and turns its panics on bad bytes into an error.
 fn contained<T, E: Into<ArrowError>>(
     path: &Path,
@@ -331,7 +342,10 @@ fn contained<T, E: Into<ArrowError>>(
 ) -> Result<T, TraceError> {
     // The decoder is not written for bytes that lie: it holds its bounds by panics. What it was
     // working on is not used again, so nothing half-done is seen.
-    let Ok(done) = catch_unwind(AssertUnwindSafe(decode)) else {
+    let before = CONTAINS.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(decode));
+    CONTAINS.set(before);
+    let Ok(done) = done else {
         return Err(damaged(path, "it contradicts the Parquet format"));
     };
     done.map_err(|error| match error.into() {
@@ -344,5 +358,23 @@ fn damaged(path: &Path, reason: impl Display) -> TraceError {
     TraceError::Damaged {
         path: path.into(),
         reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_decoder_is_an_error_that_a_hook_can_tell_from_others() {
+        let path = Path::new("bad.parquet");
+        let mut inside = false;
+        let decoded = contained(path, || -> Result<(), ArrowError> {
+            inside = contains_panics();
+            panic!("bytes that lie");
+        });
+        let error = decoded.unwrap_err().to_string();
+        assert!(error.contains("contradicts the Parquet format"), "{error}");
+        assert!(inside && !contains_panics());
     }
 }

@@ -164,7 +164,7 @@ fn comes_back(ios: &[Io], form: Form) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What is counted as lost is all that is: the rest comes back.
+/// Losses are exactly those counted: the rest comes back.
 fn rest_comes_back(ios: &[Io], form: Form) -> Result<(), TestCaseError> {
     let holds = form.holds();
     let (bytes, exported) = export(ios, form);

@@ -190,7 +190,7 @@ impl Ftrace {
         }
         let is_taken = self.taken.is_none_or(|layer| layer == kind.layer());
         let is_nvme = kind.layer() == Layer::Nvme;
-        if !is_taken && !(is_nvme && Commands::is_passthrough(event.details)) {
+        if !(is_taken || is_nvme && Commands::is_passthrough(event.details)) {
             return Ok(Found::Passed(Passed::OtherEvent));
         }
         let time_ns = time_ns(event.time, SECOND_NS)?;

@@ -42,10 +42,10 @@ pub(super) const ROW: FormatRow = FormatRow {
         |options| {
             Box::new(OracleGeneral {
                 columns: options.columns.clone().unwrap_or_default(),
-                is_to_be_guessed: !options
+                is_to_be_guessed: options
                     .columns
                     .as_ref()
-                    .is_some_and(|map| map.id_unit_bytes.is_some()),
+                    .is_none_or(|map| map.id_unit_bytes.is_none()),
                 remark: None,
             })
         },

@@ -1,4 +1,4 @@
-//! What was changed after it was written is an error, and what another program wrote is not.
+//! A file changed after it was written is an error; another program's file is not.
 
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
