@@ -25,14 +25,13 @@ pub fn states(input: &[u8]) -> bool {
         (true, false) => sealed_run_by_run(&mut bytes),
         _ => {}
     }
-    let drive = match is_served {
-        true => {
-            let mut file = tempfile::NamedTempFile::new().expect("a place for files");
-            file.write_all(&bytes).expect("room for the file");
-            let found = Checkpoint::at(file.path(), "").read();
-            found.ok().flatten().map(|found| found.drive)
-        }
-        false => SavedDrive::read(&*bytes).ok(),
+    let drive = if is_served {
+        let mut file = tempfile::NamedTempFile::new().expect("a place for files");
+        file.write_all(&bytes).expect("room for the file");
+        let found = Checkpoint::at(file.path(), "").read();
+        found.ok().flatten().map(|found| found.drive)
+    } else {
+        SavedDrive::read(&*bytes).ok()
     };
     drive.is_some_and(serves)
 }

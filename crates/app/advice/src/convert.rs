@@ -105,9 +105,10 @@ fn how_to_read(form: Form, output: &Path) -> Option<String> {
 /// One line on what the form could not hold.
 fn lost(form: Form, done: &Exported) -> String {
     let holds = form.holds();
-    let contexts = match holds.names {
-        true => "contexts known by the process's name alone",
-        false => "contexts",
+    let contexts = if holds.names {
+        "contexts known by the process's name alone"
+    } else {
+        "contexts"
     };
     let cut = format!("times cut to {}", unit(holds.time_unit_ns));
     let unaligned = format!(

@@ -154,9 +154,10 @@ impl By {
     }
 
     fn parts(&self, pages: PageRange) -> impl Iterator<Item = PageRange> + use<> {
-        let step = match self.goes_by_chunk() {
-            true => CHUNK_PAGES,
-            false => u32::MAX,
+        let step = if self.goes_by_chunk() {
+            CHUNK_PAGES
+        } else {
+            u32::MAX
         };
         let end = pages.first + pages.count;
         let next = move |first: u32| {

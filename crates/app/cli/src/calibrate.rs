@@ -107,13 +107,11 @@ fn publish(arguments: &CalibrateArguments, found: &Findings, is_kept: bool) -> R
         return Ok(());
     }
     let kept = is_kept.then_some(&arguments.output);
-    match arguments.json {
-        true => {
-            let json =
-                json!({ "schema": 1, "seed": arguments.seed, "profile": kept, "found": found });
-            print(&format!("{json:#}\n"))
-        }
-        false => print(&told::told(found, kept.map(PathBuf::as_path))),
+    if arguments.json {
+        let json = json!({ "schema": 1, "seed": arguments.seed, "profile": kept, "found": found });
+        print(&format!("{json:#}\n"))
+    } else {
+        print(&told::told(found, kept.map(PathBuf::as_path)))
     }
 }
 
@@ -144,12 +142,13 @@ fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Re
             )));
         }
     };
-    match named.trim() == serial && !serial.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::wrong_use(format!(
+    if named.trim() == serial && !serial.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::wrong_use(format!(
             "{} is not the serial number of {title}; nothing was written",
             line(named.trim())
-        ))),
+        )))
     }
 }
 

@@ -27,9 +27,10 @@ pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result
 
 /// Writes results as the options ask: a table or JSON on standard output, JSON and a page in files.
 pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
-    match keep(results, arguments)? {
-        true => Ok(()),
-        false => print(&told(results, &arguments.tables.look())),
+    if keep(results, arguments)? {
+        Ok(())
+    } else {
+        print(&told(results, &arguments.tables.look()))
     }
 }
 

@@ -51,20 +51,22 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
     let device = device.map_err(Failure::wrong_use)?;
     let found = Found { device, ..host() };
     let verdicts = verdicts(&found);
-    let proofs = match arguments.prove {
-        true => prove(&found, arguments.yes).map_err(Failure::wrong_use)?,
-        false => Vec::new(),
+    let proofs = if arguments.prove {
+        prove(&found, arguments.yes).map_err(Failure::wrong_use)?
+    } else {
+        Vec::new()
     };
     let json = as_json(&found, &verdicts, &proofs);
     give(&json, arguments.output.as_deref(), arguments.json, || {
         text(&found, &verdicts, &proofs)
     })?;
-    match carries(&verdicts, &proofs) {
-        true => Ok(()),
-        false => Err(Failure {
+    if carries(&verdicts, &proofs) {
+        Ok(())
+    } else {
+        Err(Failure {
             status: NOTHING_CARRIES,
             error: None,
-        }),
+        })
     }
 }
 
@@ -126,9 +128,10 @@ fn surroundings(device: &Device) -> String {
     .filter(|(_, names): &(_, Vec<String>)| !names.is_empty())
     .map(|(word, names)| format!("{word} {}", names.join(", ")))
     .collect();
-    match all.is_empty() {
-        true => ": nobody uses it".to_owned(),
-        false => format!(": {}", all.join("; ")),
+    if all.is_empty() {
+        ": nobody uses it".to_owned()
+    } else {
+        format!(": {}", all.join("; "))
     }
 }
 

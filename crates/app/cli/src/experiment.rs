@@ -172,19 +172,21 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
     }
     let path = |name: &String| {
         let named = Path::new(name);
-        let path = match named
+        let path = if named
             .extension()
             .is_some_and(|extension| extension == "toml")
         {
-            true => named.to_owned(),
-            false => arguments.directory.join(format!("{name}.toml")),
+            named.to_owned()
+        } else {
+            arguments.directory.join(format!("{name}.toml"))
         };
-        match path.exists() {
-            true => Ok(path),
-            false => Err(Failure::wrong_use(format!(
+        if path.exists() {
+            Ok(path)
+        } else {
+            Err(Failure::wrong_use(format!(
                 "no experiment is called \"{name}\" ({} is not there; `anabranch experiment list`)",
                 path.display()
-            ))),
+            )))
         }
     };
     arguments.names.iter().map(path).collect()

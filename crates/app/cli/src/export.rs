@@ -47,16 +47,18 @@ pub fn export(arguments: &ExportArguments) -> Result {
     let Some(form) = options.form()? else {
         let advice = advise(Source::File(arguments.source.clone()), options, watch)?;
         advice.write(output)?;
-        return match arguments.json {
-            true => print(&format!("{:#}\n", advice.as_json())),
-            false => print(&tell::advice(&advice, output)),
+        return if arguments.json {
+            print(&format!("{:#}\n", advice.as_json()))
+        } else {
+            print(&tell::advice(&advice, output))
         };
     };
     let trace = source::open(&arguments.source, None, false)?;
     let done = convert(&trace, form, output, watch)?;
     done.told(output).iter().for_each(|line| say::note(line));
-    match arguments.json {
-        true => print(&format!("{:#}\n", json(&done)?)),
-        false => Ok(()),
+    if arguments.json {
+        print(&format!("{:#}\n", json(&done)?))
+    } else {
+        Ok(())
     }
 }

@@ -199,9 +199,10 @@ fn of_export(export: &ExportArguments, files: Files) -> Files {
         .reads(&options.lifetimes)
         .reads(options.scheme.iter().flat_map(|scheme| scheme.split(PARTS)))
         .reads(profile_files(&options.drive.profiles));
-    match options.is_one_file() {
-        true => files.writes("-o", [&export.output]),
-        false => files.fills("-o", [&export.output]),
+    if options.is_one_file() {
+        files.writes("-o", [&export.output])
+    } else {
+        files.fills("-o", [&export.output])
     }
 }
 
@@ -268,8 +269,9 @@ fn profile_files<'a>(
 
 /// The file of a result, or the files of a sweep's directory.
 fn of_result(path: &Path) -> Vec<PathBuf> {
-    match path.is_dir() {
-        true => anabranch_sweep::files(path).unwrap_or_default(),
-        false => vec![path.to_owned()],
+    if path.is_dir() {
+        anabranch_sweep::files(path).unwrap_or_default()
+    } else {
+        vec![path.to_owned()]
     }
 }

@@ -136,9 +136,10 @@ fn show<const N: usize>(
         for row in rows {
             grid.push(row.iter().map(Cell::from));
         }
-        match look.csv {
-            true => format!("{}\n", grid.text(look)),
-            false => format!("{}\n\n{note}", grid.text(look)),
+        if look.csv {
+            format!("{}\n", grid.text(look))
+        } else {
+            format!("{}\n\n{note}", grid.text(look))
         }
     })
 }

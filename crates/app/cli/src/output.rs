@@ -30,9 +30,10 @@ pub fn give(
     if let Some(path) = output {
         write_json(path, json)?;
     }
-    match as_json {
-        true => print(&format!("{json:#}\n")),
-        false => print(&told()),
+    if as_json {
+        print(&format!("{json:#}\n"))
+    } else {
+        print(&told())
     }
 }
 

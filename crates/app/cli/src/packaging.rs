@@ -65,9 +65,10 @@ fn with_examples(page: &str) -> String {
     let Some((before, examples)) = page.split_once(".SH EXTRA\n") else {
         return page.to_owned();
     };
-    let heading = match examples.starts_with("Example") {
-        true => "EXAMPLES",
-        false => "NOTES",
+    let heading = if examples.starts_with("Example") {
+        "EXAMPLES"
+    } else {
+        "NOTES"
     };
     let mut text = format!("{before}.SH {heading}\n");
     let mut is_command = false;

@@ -43,12 +43,13 @@ pub fn precondition(arguments: &PreconditionArguments) -> Result {
     if is_standard_output(&arguments.output) {
         return Ok(());
     }
-    match arguments.json {
-        true => print(&format!(
+    if arguments.json {
+        print(&format!(
             "{:#}\n",
             as_json(&plan, &device, &aged, &arguments.output)
-        )),
-        false => print(&told(&device, &aged, &arguments.output)),
+        ))
+    } else {
+        print(&told(&device, &aged, &arguments.output))
     }
 }
 

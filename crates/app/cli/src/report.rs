@@ -105,12 +105,13 @@ fn report_steered(arguments: &ReportArguments, path: &Path, text: &str) -> Resul
 
 /// Prints the headings and answers of the page, if that is asked for.
 fn tell(arguments: &ReportArguments, shown: &Value) -> Result {
-    match arguments.json {
-        true => print(&format!(
+    if arguments.json {
+        print(&format!(
             "{:#}\n",
             json!({ "schema": 1, "page": arguments.output, "shown": shown })
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

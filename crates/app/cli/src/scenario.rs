@@ -337,12 +337,13 @@ fn find_home(
     let is_home = |folder: &Path| !folders(folder).is_empty();
     let wanted = format!("{FOLDER}/NAME/{DESCRIPTION}");
     if let Some(named) = named {
-        return match is_home(&named) {
-            true => Ok(named),
-            false => Err(Failure::wrong_use(format!(
+        return if is_home(&named) {
+            Ok(named)
+        } else {
+            Err(Failure::wrong_use(format!(
                 "{HOME} names {}, where there is no {wanted}",
                 named.display()
-            ))),
+            )))
         };
     }
     let places = [here, program].into_iter().flatten();

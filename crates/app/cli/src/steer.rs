@@ -138,9 +138,10 @@ fn begin(arguments: &SteerArguments, device: &Path, pulse: &OnceLock<Pulse>) -> 
     }
     let kept = Kept::read(arguments.lifetimes.as_deref())?;
     placer.recall(kept.known());
-    let shadow = match wants_shadow(arguments, &drive) {
-        true => Some(start_shadow(arguments, &plan, &drive, &mut placer)?),
-        false => None,
+    let shadow = if wants_shadow(arguments, &drive) {
+        Some(start_shadow(arguments, &plan, &drive, &mut placer)?)
+    } else {
+        None
     };
     let metrics = arguments.metrics;
     let metrics = metrics.map(|address| Metrics::start(address, None));
@@ -435,10 +436,11 @@ fn greeting(server: &Server, plan: &Plan) -> String {
 }
 
 fn view() -> ProgressBar {
-    match std::io::stderr().is_terminal() {
-        true => ProgressBar::new_spinner().with_style(
+    if std::io::stderr().is_terminal() {
+        ProgressBar::new_spinner().with_style(
             ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
-        ),
-        false => ProgressBar::hidden(),
+        )
+    } else {
+        ProgressBar::hidden()
     }
 }

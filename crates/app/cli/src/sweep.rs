@@ -85,12 +85,13 @@ pub fn sweep(arguments: &SweepArguments) -> Result {
         (Err(fault), true) => return Err(fault.into()),
         (Err(_), false) => {}
     }
-    match done {
-        true => Ok(()),
-        false => Err(Failure::work(anyhow::anyhow!(
+    if done {
+        Ok(())
+    } else {
+        Err(Failure::work(anyhow::anyhow!(
             "some cells could not be done; the others are in {}",
             arguments.output.display()
-        ))),
+        )))
     }
 }
 
@@ -276,12 +277,13 @@ fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
 fn told(groups: &[Group], look: &Look) -> String {
     let are_few = groups.iter().all(|group| group.cells < FEW);
     let figures = figures(look.csv, are_few);
-    let (common, own) = match look.csv {
-        true => (
+    let (common, own) = if look.csv {
+        (
             String::new(),
             groups.iter().map(|group| group.drive.clone()).collect(),
-        ),
-        false => apart(groups),
+        )
+    } else {
+        apart(groups)
     };
     let is_apart = look.csv || own.iter().any(|drive| !drive.is_empty());
     let drive = is_apart.then(|| Column::words("drive"));
@@ -304,9 +306,10 @@ fn told(groups: &[Group], look: &Look) -> String {
     if look.csv {
         return format!("{table}\n");
     }
-    let spread = match are_few {
-        true => "p50 is the median; of so few there are no tenths, but the least and the most",
-        false => "pN is what N % lie at or below",
+    let spread = if are_few {
+        "p50 is the median; of so few there are no tenths, but the least and the most"
+    } else {
+        "pN is what N % lie at or below"
     };
     let notes = format!(
         "over the traces: {spread}; of all: media bytes / host bytes of all together; lifetime = WAF of baseline / \

@@ -41,9 +41,10 @@ fn long(commit: &str, built: [bool; 5], kernel: &str, types: bool) -> String {
         none if none.is_empty() => "none".to_owned(),
         some => some,
     };
-    let types = match types {
-        true => "has type information (BTF), which `run` and `record` need",
-        false => "has no type information (/sys/kernel/btf/vmlinux), which `run` and `record` need",
+    let types = if types {
+        "has type information (BTF), which `run` and `record` need"
+    } else {
+        "has no type information (/sys/kernel/btf/vmlinux), which `run` and `record` need"
     };
     format!(
         "{}\ncommit: {commit}\nbuilt in: {verbs}\nkernel: {kernel}, {types}",

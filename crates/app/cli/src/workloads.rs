@@ -22,13 +22,10 @@ pub fn workloads(answer: &AnswerArguments) -> Result {
             grid.push([&one.name, &one.summary, &one.writes, &missing].map(Cell::from));
         }
         let table = grid.text(look);
-        match look.csv {
-            true => format!("{table}\n"),
-            false => format!(
-                "{table}\n\nAs root: `anabranch run --workload NAME [--size quick|full] [--file-system ext4|xfs]`. \
-                 What is missing, all at once: `scripts/setup.sh workloads`.\n"
-            ),
-        }
+        if look.csv { format!("{table}\n") } else { format!(
+            "{table}\n\nAs root: `anabranch run --workload NAME [--size quick|full] [--file-system ext4|xfs]`. \
+             What is missing, all at once: `scripts/setup.sh workloads`.\n"
+        ) }
     })
 }
 

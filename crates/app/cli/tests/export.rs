@@ -274,10 +274,10 @@ fn a_result_is_exported_by_its_best_scheme_on_its_own_drive() {
             .find(|scheme| scheme["name"] == name)
             .unwrap()
     };
-    let best = match of("pcstream")["media_bytes"].as_u64() < of("baseline")["media_bytes"].as_u64()
-    {
-        true => "pcstream",
-        false => "baseline",
+    let best = if of("pcstream")["media_bytes"].as_u64() < of("baseline")["media_bytes"].as_u64() {
+        "pcstream"
+    } else {
+        "baseline"
     };
     let told = export(&result, &["--to", "rules"], &directory);
     assert_eq!(told["scheme"], best);

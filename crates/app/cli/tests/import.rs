@@ -309,7 +309,10 @@ fn a_span_of_nothing_is_said_to_be_doubtful() {
     assert!(!words.contains("more than any drive"), "{words}");
     let same = write(&directory, "same.csv", "7,W,0,512,5\n7,W,512,512,5\n");
     let words = said(&["import", &same, "-o", &name]);
-    assert!(words.contains("2 requests in 0.000000 s are more"), "{words}");
+    assert!(
+        words.contains("2 requests in 0.000000 s are more"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -46,9 +46,10 @@ fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
     }
     let mut rows = command::tables(command::DEVICE_BYTES, &[]);
     for id in 1..=2 {
-        let (signature, name) = match id == log {
-            true => (0xabc, "000001.log"),
-            false => (0xdef, "000002.sst"),
+        let (signature, name) = if id == log {
+            (0xabc, "000001.log")
+        } else {
+            (0xdef, "000002.sst")
         };
         rows.contexts.push(Context::new(
             ContextId(id),

@@ -249,9 +249,10 @@ fn fault(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String
     }
     if let Some(any) = schema.get("anyOf").and_then(Value::as_array) {
         let faults: Vec<_> = any.iter().map(|one| fault(root, one, value, at)).collect();
-        return match faults.contains(&None) {
-            true => None,
-            false => faults.into_iter().flatten().next(),
+        return if faults.contains(&None) {
+            None
+        } else {
+            faults.into_iter().flatten().next()
         };
     }
     if schema.get("const").is_some_and(|only| only != value) {

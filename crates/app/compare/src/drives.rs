@@ -153,9 +153,10 @@ impl Origin {
     /// # Errors
     /// When the drive that the trace holds is of another version, or makes no sense.
     pub fn of(capture: &Capture, options: &DriveOptions) -> Result<Origin> {
-        let recorded = match options.profiles.is_empty() {
-            true => Recorded::of(capture)?,
-            false => None,
+        let recorded = if options.profiles.is_empty() {
+            Recorded::of(capture)?
+        } else {
+            None
         };
         Ok(Origin {
             size: match capture.device_bytes {

@@ -199,13 +199,14 @@ impl Output {
 
     fn collides(&self, other: &Output) -> Fault {
         let (one, two) = (other.option, self.option);
-        Fault::wrong_use(match self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
-            true => format!("{one} - and {two} - would both go to standard output: name a file"),
-            false => format!(
+        Fault::wrong_use(if self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
+            format!("{one} - and {two} - would both go to standard output: name a file")
+        } else {
+            format!(
                 "{one} {} and {two} {} are one file, which can hold one of them: name two",
                 other.path.display(),
                 self.path.display()
-            ),
+            )
         })
     }
 

@@ -72,9 +72,12 @@ pub fn grid(
         for base in bases(drive, origin)? {
             followed.extend(filled(base, drive, FILL, pages)?);
         }
-        let units = |point: Point| match drive.unit.is_empty() {
-            true => point.with_units(LEAST_UNITS),
-            false => Some(point),
+        let units = |point: Point| {
+            if drive.unit.is_empty() {
+                point.with_units(LEAST_UNITS)
+            } else {
+                Some(point)
+            }
         };
         // What is too little for a drive of its own is put on the profile's.
         if let Some(points) = followed

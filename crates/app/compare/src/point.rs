@@ -21,12 +21,13 @@ const MOST_DRIVES: u128 = 100_000;
 
 /// Refuses a grid that is too large, before it is made.
 pub(crate) fn check_size(drives: u128) -> Result {
-    match drives > MOST_DRIVES {
-        false => Ok(()),
-        true => Err(Fault::wrong_use(format!(
+    if drives <= MOST_DRIVES {
+        Ok(())
+    } else {
+        Err(Fault::wrong_use(format!(
             "the lists multiply to {drives} drives, and a grid may have {MOST_DRIVES}: give fewer values, or several \
-             grids"
-        ))),
+         grids"
+        )))
     }
 }
 

@@ -169,9 +169,10 @@ fn cells(
             fill,
             numbers: Arc::clone(&learned.numbers),
         });
-        let device = match options.drive.profiles.is_empty() {
-            true => Vec::new(),
-            false => vec!["--device".to_owned(), asked.profile],
+        let device = if options.drive.profiles.is_empty() {
+            Vec::new()
+        } else {
+            vec!["--device".to_owned(), asked.profile]
         };
         Ok(Cell {
             drive: asked.drive?,
@@ -328,9 +329,10 @@ impl Cell {
             no_discards: options.no_discards,
             kept: if is_seen_whole { &[] } else { &samples },
         };
-        let futures = match needed {
-            true => self.foresee(&told, source, &samples, watch)?,
-            false => Vec::new(),
+        let futures = if needed {
+            self.foresee(&told, source, &samples, watch)?
+        } else {
+            Vec::new()
         };
         let start = Start {
             clock: clock.as_ref(),

@@ -14,9 +14,10 @@ pub fn difference_table(difference: &Difference, look: &Look) -> String {
     if look.csv {
         return moves;
     }
-    let changed = match difference.changed.is_empty() {
-        true => "nothing was set otherwise".to_owned(),
-        false => changes(&difference.changed).text(look),
+    let changed = if difference.changed.is_empty() {
+        "nothing was set otherwise".to_owned()
+    } else {
+        changes(&difference.changed).text(look)
     };
     format!("{changed}\n\n{moves}")
 }

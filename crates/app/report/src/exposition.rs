@@ -51,9 +51,10 @@ impl Exposition {
                 .iter()
                 .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
             let labels = labels.collect::<Vec<_>>().join(",");
-            let labels = match labels.is_empty() {
-                true => labels,
-                false => format!("{{{labels}}}"),
+            let labels = if labels.is_empty() {
+                labels
+            } else {
+                format!("{{{labels}}}")
             };
             let _ = writeln!(self.text, "{name}{total}{labels} {value}");
         }

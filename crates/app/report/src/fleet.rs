@@ -108,9 +108,12 @@ fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
 /// The fleet with the cells of every `every`-th trace only. All names stay, so that indices hold.
 fn with_every(fleet: &Fleet, every: usize) -> Fleet {
     let kept: BTreeSet<usize> = (0..fleet.traces.len()).step_by(every).collect();
-    let name = |(place, name): (usize, &String)| match kept.contains(&place) {
-        true => name.clone(),
-        false => String::new(),
+    let name = |(place, name): (usize, &String)| {
+        if kept.contains(&place) {
+            name.clone()
+        } else {
+            String::new()
+        }
     };
     Fleet {
         traces: fleet.traces.iter().enumerate().map(name).collect(),

@@ -61,9 +61,10 @@ pub(crate) fn whole(text: &str) -> String {
 /// message; a very long message is cut in its middle.
 pub fn message(text: &str) -> String {
     let text = escaped(&cut(text, MOST_MESSAGE));
-    match text.lines().count() <= MOST_LINES {
-        true => text.trim_end().replace('\n', "\n    "),
-        false => text.replace('\n', "\\n"),
+    if text.lines().count() <= MOST_LINES {
+        text.trim_end().replace('\n', "\n    ")
+    } else {
+        text.replace('\n', "\\n")
     }
 }
 

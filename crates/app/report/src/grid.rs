@@ -39,20 +39,22 @@ impl Look {
         let Some(width) = self.width else {
             return text.to_owned();
         };
-        let lines = text
-            .split('\n')
-            .map(|line| match line.starts_with(['|', ' ']) {
-                true => line.to_owned(),
-                false => broken(line, width),
-            });
+        let lines = text.split('\n').map(|line| {
+            if line.starts_with(['|', ' ']) {
+                line.to_owned()
+            } else {
+                broken(line, width)
+            }
+        });
         lines.collect::<Vec<_>>().join("\n")
     }
 
     fn coloured(&self, colour: &str, words: &str) -> String {
         let words = line(words);
-        match self.colour {
-            true => format!("{colour}{words}{}", COLOURS[2]),
-            false => words,
+        if self.colour {
+            format!("{colour}{words}{}", COLOURS[2])
+        } else {
+            words
         }
     }
 }
@@ -395,21 +397,23 @@ fn window(text: &str, place: usize, width: usize) -> String {
         .saturating_sub(room / 4)
         .min(chars.len().saturating_sub(room));
     let rest = &chars[start..];
-    match rest.len() > room {
-        true => format!(
+    if rest.len() > room {
+        format!(
             "{}…{}…",
             said(&chars[..head]),
             said(&rest[..room.saturating_sub(1)])
-        ),
-        false => format!("{}…{}", said(&chars[..head]), said(rest)),
+        )
+    } else {
+        format!("{}…{}", said(&chars[..head]), said(rest))
     }
 }
 
 /// A cell quoted for a CSV file (RFC 4180).
 fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
     }
 }
 

@@ -111,9 +111,10 @@ mod tests {
         let part = |at: usize| {
             let byte = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
             let part = f64::from(byte) / 255.0;
-            match part <= 0.04045 {
-                true => part / 12.92,
-                false => ((part + 0.055) / 1.055).powf(2.4),
+            if part <= 0.04045 {
+                part / 12.92
+            } else {
+                ((part + 0.055) / 1.055).powf(2.4)
             }
         };
         let [red, green, blue] = [1, 3, 5].map(part);

@@ -180,9 +180,10 @@ pub fn steered_page(told: serde_json::Value) -> Result<String, SteeredError> {
         steered: &steered,
     };
     let data = embeddable(&data).map_err(SteeredError::Form)?;
-    match data.len() > MOST_DATA_BYTES {
-        true => Err(SteeredError::TooLarge),
-        false => Ok(assembled(&title, "", PROGRAMS, &data)),
+    if data.len() > MOST_DATA_BYTES {
+        Err(SteeredError::TooLarge)
+    } else {
+        Ok(assembled(&title, "", PROGRAMS, &data))
     }
 }
 

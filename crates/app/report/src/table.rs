@@ -225,14 +225,11 @@ pub fn notes(outcome: &Comparison) -> String {
                 / device.logical_bytes.max(1) as f64,
         ),
     ];
-    lines.push(match outcome.steady {
-        true => format!(
-            "steady state: yes (the WAF of each scheme's last five windows of half a capacity stays \
-             within 10 % of their mean, without a trend{})",
-            steady_band(outcome)
-        ),
-        false => format!("steady state: NO - {}", outcome.steady_reason),
-    });
+    lines.push(if outcome.steady { format!(
+        "steady state: yes (the WAF of each scheme's last five windows of half a capacity stays \
+         within 10 % of their mean, without a trend{})",
+        steady_band(outcome)
+    ) } else { format!("steady state: NO - {}", outcome.steady_reason) });
     if !bounds(std::slice::from_ref(outcome)).is_empty() {
         lines.push(
             "gap: of the copies between baseline and a bound, the share that a scheme saves"
@@ -294,9 +291,10 @@ fn sampled(outcome: &Comparison) -> Option<String> {
              pages of a unit (docs/sampling.md)"
         ),
     };
-    let trace = match sampled.trace_rate == "1/1" {
-        true => String::new(),
-        false => format!(" (the trace holds {})", sampled.trace_rate),
+    let trace = if sampled.trace_rate == "1/1" {
+        String::new()
+    } else {
+        format!(" (the trace holds {})", sampled.trace_rate)
     };
     Some(format!(
         "sampled: {} of the pages{trace}, {} in an erase unit; {bars}",
@@ -375,9 +373,10 @@ fn sealed(outcome: &Comparison) -> Option<String> {
 fn failed(outcome: &Comparison) -> Vec<String> {
     let any = |scheme: &&SchemeResult| scheme.retired_units > 0;
     let line = |scheme: &SchemeResult| {
-        let end = match scheme.read_only {
-            true => format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes)),
-            false => String::new(),
+        let end = if scheme.read_only {
+            format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes))
+        } else {
+            String::new()
         };
         format!(
             "{}: {} units retired ({} programs and {} erases failed){end}",

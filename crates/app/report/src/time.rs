@@ -17,9 +17,10 @@ pub fn times(outcome: &Comparison, look: &Look) -> String {
         let own = figures.iter().map(|(_, of)| of(scheme));
         grid.push([Cell::from(&scheme.name)].into_iter().chain(own));
     }
-    match grid.is_empty() {
-        true => String::new(),
-        false => format!("{}\n\n", grid.text(look)),
+    if grid.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n\n", grid.text(look))
     }
 }
 

@@ -92,9 +92,10 @@ fn with_error(waf: Option<f64>, error: Option<f64>) -> String {
 }
 
 fn context(context: &ContextLives) -> String {
-    let name = match context.label.is_empty() {
-        true => &context.role,
-        false => &context.label,
+    let name = if context.label.is_empty() {
+        &context.role
+    } else {
+        &context.label
     };
     let half = context.lives.quantiles_bytes.get(2);
     let half = half.map_or_else(

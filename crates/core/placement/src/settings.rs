@@ -172,8 +172,9 @@ pub(crate) fn written(pairs: &[Pair]) -> String {
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    match settings.is_empty() {
-        true => String::new(),
-        false => format!(":{}", settings.join(",")),
+    if settings.is_empty() {
+        String::new()
+    } else {
+        format!(":{}", settings.join(","))
     }
 }

@@ -206,9 +206,10 @@ impl SchemeSpec {
         };
         let all = self.parameters.iter().map(|(key, old)| value(key, old));
         let all: Vec<String> = all.collect();
-        match all.is_empty() {
-            true => Ok(self.clone()),
-            false => format!("{name}:{}", all.join(",")).parse(),
+        if all.is_empty() {
+            Ok(self.clone())
+        } else {
+            format!("{name}:{}", all.join(",")).parse()
         }
     }
 

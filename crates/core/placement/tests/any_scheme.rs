@@ -156,9 +156,10 @@ fn memory_bound(scheme: &str) -> usize {
         "oracle" | "oracle-rate" => LOGICAL_PAGES as usize * 20 + 60 * 12 + 80 * 12,
         _ => published_memory_bound(host),
     };
-    match parameters.contains("tenants=3") {
-        true => 3 * (of_one + 64 * 2) + 64 * 2,
-        false => of_one,
+    if parameters.contains("tenants=3") {
+        3 * (of_one + 64 * 2) + 64 * 2
+    } else {
+        of_one
     }
 }
 

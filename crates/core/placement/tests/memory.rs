@@ -87,9 +87,10 @@ fn assert_told(name: &str, assign: &mut dyn Assign, drive: &HostGeometry, held: 
     let counted = HELD_BYTES.get() - held;
     let told = assign.memory_bytes() as isize;
     let missed = counted - told - left_out_bytes(name);
-    let over_parts = match name.starts_with("anabranch") {
-        true => BAND_PARTS_OF_MINIATURES,
-        false => BAND_PARTS,
+    let over_parts = if name.starts_with("anabranch") {
+        BAND_PARTS_OF_MINIATURES
+    } else {
+        BAND_PARTS
     };
     let band = -BAND_BYTES - told / over_parts..=BAND_BYTES + told / BAND_PARTS;
     assert!(

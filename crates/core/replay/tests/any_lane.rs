@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec, Whole,
-    Write,
+    Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec,
+    Whole, Write,
 };
 use anabranch_replay::{Engine, Lane};
 use anabranch_ssd::{

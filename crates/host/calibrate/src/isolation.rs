@@ -112,9 +112,10 @@ pub(crate) fn note(handles: &[Handle]) -> Option<String> {
     if differing.is_empty() {
         return None;
     }
-    let why = match alone {
-        true => "; a single initially isolated handle has nobody to share with",
-        false => "",
+    let why = if alone {
+        "; a single initially isolated handle has nobody to share with"
+    } else {
+        ""
     };
     Some(format!(
         "handles {} behave otherwise than the drive says{why}",

@@ -353,9 +353,10 @@ fn discards(
     let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
     let before = drive.look()?;
     fill::unwatched(drive, bytes)?;
-    let discard = match drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
-        true => Discard::FreesNothing,
-        false => Discard::FreesRoom,
+    let discard = if drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
+        Discard::FreesNothing
+    } else {
+        Discard::FreesRoom
     };
     Ok((discard, reads_zeroes))
 }

@@ -109,10 +109,10 @@ impl Findings {
             |one: &&crate::Handle| one.measured.or(one.told) == Some(Isolation::Persistent);
         let found = self.handles.iter().filter(isolated).count() as u16;
         let tried = self.handles.len() as u16;
-        match found == tried && found > 0 {
-            // What holds for all that were tried is taken to hold for the others.
-            true => self.handle_count,
-            false => found,
+        if found == tried && found > 0 {
+            self.handle_count
+        } else {
+            found
         }
     }
 

@@ -109,9 +109,10 @@ impl Falling {
 /// What may be counted without a copy of what was sent between two looks, where it is not known whether rooms are counted
 /// twice: the rooms that were left are no more than the writes that filled them.
 pub fn rooms_at_most(before: (u64, u64), sent_now: u64) -> u64 {
-    match is_full(before, sent_now) {
-        true => sent_now.saturating_sub(before.0),
-        false => 0,
+    if is_full(before, sent_now) {
+        sent_now.saturating_sub(before.0)
+    } else {
+        0
     }
 }
 
@@ -212,9 +213,10 @@ const SHARED_ABOVE: f64 = 0.01;
 /// Whether a handle's data lay alone: its data were dropped, and so much written in their place.
 pub fn isolation(rewritten_bytes: u64, copied_bytes: u64) -> Option<(Isolation, f64)> {
     let share = (rewritten_bytes > 0).then(|| copied_bytes as f64 / rewritten_bytes as f64)?;
-    let isolation = match share > SHARED_ABOVE {
-        true => Isolation::Initial,
-        false => Isolation::Persistent,
+    let isolation = if share > SHARED_ABOVE {
+        Isolation::Initial
+    } else {
+        Isolation::Persistent
     };
     Some((isolation, share))
 }

@@ -396,9 +396,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         drive_below(root.path());
         let taken = root.path().join(path);
-        match taken.is_dir() {
-            true => fs::remove_dir_all(taken).unwrap(),
-            false => fs::remove_file(taken).unwrap(),
+        if taken.is_dir() {
+            fs::remove_dir_all(taken).unwrap()
+        } else {
+            fs::remove_file(taken).unwrap()
         }
         device(root.path(), &root.path().join("dev/nvme7n1")).unwrap()
     }

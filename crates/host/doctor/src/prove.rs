@@ -199,14 +199,15 @@ impl Bench {
                 };
                 let holds = after.contains(&stream);
                 let _ = self.release(stream);
-                Ok(match holds {
-                    true => (true, format!("{kib} KiB opened stream {stream}, as asked")),
-                    false => (
+                Ok(if holds {
+                    (true, format!("{kib} KiB opened stream {stream}, as asked"))
+                } else {
+                    (
                         false,
                         format!(
                             "{kib} KiB did not open stream {stream}: the drive lists {after:?}"
                         ),
-                    ),
+                    )
                 })
             }
         }
@@ -249,9 +250,12 @@ impl Bench {
     /// The blocks that were written to each handle. A unit that became full was followed by an empty one.
     fn spent(&self, before: &[u64], after: &[u64]) -> Vec<u64> {
         let each = before.iter().zip(after);
-        each.map(|(before, after)| match after > before {
-            true => before + self.unit_blocks.saturating_sub(*after),
-            false => before - after,
+        each.map(|(before, after)| {
+            if after > before {
+                before + self.unit_blocks.saturating_sub(*after)
+            } else {
+                before - after
+            }
         })
         .collect()
     }
@@ -384,9 +388,10 @@ impl Bench {
             file.write_all_at(blocks, self.start_bytes)
                 .map_err(in_words)
         });
-        match server.stop().map_err(in_words)? {
-            true => sent,
-            false => Err(format!("{} is in use and stays", path.display())),
+        if server.stop().map_err(in_words)? {
+            sent
+        } else {
+            Err(format!("{} is in use and stays", path.display()))
         }
     }
 }

@@ -106,17 +106,15 @@ fn tracing(found: &Found) -> Verdict {
         Err(refusal) => return verdict(Conduit::Tracing, Reach::No, refusal),
         Ok(tracing) => tracing,
     };
-    let hook = match tracing.has_kprobes {
-        true => {
-            "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
-        }
-        false => {
-            "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
-        }
+    let hook = if tracing.has_kprobes {
+        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
+    } else {
+        "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
     };
-    let reach = match tracing.limitations.is_empty() {
-        true => Reach::Yes,
-        false => Reach::Partly,
+    let reach = if tracing.limitations.is_empty() {
+        Reach::Yes
+    } else {
+        Reach::Partly
     };
     let words: Vec<&str> = std::iter::once(hook)
         .chain(tracing.limitations.iter().map(String::as_str))
@@ -282,9 +280,10 @@ fn unfit(device: &Device) -> Option<Verdict> {
     }
     let Some(drive) = asked_drive(device) else {
         let is_silent = device.drive.is_some() || is_without_character(device);
-        return Some(no_ublk(match is_silent {
-            true => "ublk is there, but the drive cannot be asked what it has (above).".to_owned(),
-            false => "ublk is there, but the drive has nothing to steer to.".to_owned(),
+        return Some(no_ublk(if is_silent {
+            "ublk is there, but the drive cannot be asked what it has (above).".to_owned()
+        } else {
+            "ublk is there, but the drive has nothing to steer to.".to_owned()
         }));
     };
     if !has_places(drive) {
@@ -327,14 +326,12 @@ fn in_use(device: &Device) -> Option<Verdict> {
         return Some(carried(words).remedy("steer a drive that nothing else is made of"));
     }
     let user = device.users.first()?;
-    Some(
-        match user.starts_with(|first: char| first.is_ascii_digit()) {
-            true => carried(format!("process {user} has the drive open"))
-                .remedy("end that process first"),
-            false => carried(format!("{user} uses the drive"))
-                .remedy("take the drive from it first (`losetup -d`, `nvmetcli`, `swapoff`)"),
-        },
-    )
+    Some(if user.starts_with(|first: char| first.is_ascii_digit()) {
+        carried(format!("process {user} has the drive open")).remedy("end that process first")
+    } else {
+        carried(format!("{user} uses the drive"))
+            .remedy("take the drive from it first (`losetup -d`, `nvmetcli`, `swapoff`)")
+    })
 }
 
 /// How far life-time hints of files reach the device.
@@ -421,9 +418,10 @@ fn passthrough(device: &Device) -> Verdict {
         (None, _) => {
             let words = "There is no NVMe character device for commands of one's own.";
             let none = told(Reach::No, words.to_owned());
-            match is_without_character(device) {
-                true => none.remedy(MAKE_CHARACTER),
-                false => none,
+            if is_without_character(device) {
+                none.remedy(MAKE_CHARACTER)
+            } else {
+                none
             }
         }
         (Some(path), None) => told(

@@ -208,12 +208,13 @@ impl Host {
         let completion = self
             .admin
             .succeed("get log page", entry, Transfer::In(bytes))?;
-        match completion.data.len() == bytes {
-            true => Ok(completion.data),
-            false => protocol(format!(
+        if completion.data.len() == bytes {
+            Ok(completion.data)
+        } else {
+            protocol(format!(
                 "log {page:#x}: {} of {bytes} bytes",
                 completion.data.len()
-            )),
+            ))
         }
     }
 

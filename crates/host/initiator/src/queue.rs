@@ -170,12 +170,13 @@ impl Queue {
         let identifier = self.submit(entry, transfer)?;
         self.flush()?;
         let completion = self.wait()?;
-        match completion.identifier == identifier {
-            true => Ok(completion),
-            false => protocol(format!(
+        if completion.identifier == identifier {
+            Ok(completion)
+        } else {
+            protocol(format!(
                 "{identifier} was asked, {} answered",
                 completion.identifier
-            )),
+            ))
         }
     }
 
@@ -190,12 +191,13 @@ impl Queue {
         transfer: Transfer,
     ) -> Result<Completion> {
         let completion = self.run(entry, transfer)?;
-        match completion.status.is_success() {
-            true => Ok(completion),
-            false => Err(InitiatorError::Command {
+        if completion.status.is_success() {
+            Ok(completion)
+        } else {
+            Err(InitiatorError::Command {
                 what,
                 status: completion.status,
-            }),
+            })
         }
     }
 
@@ -286,9 +288,10 @@ impl Queue {
                 slot.received.len()
             ));
         }
-        match slot.received.is_empty() {
-            true => slot.received = pdu.data.clone(),
-            false => slot.received.extend_from_slice(&pdu.data),
+        if slot.received.is_empty() {
+            slot.received = pdu.data.clone()
+        } else {
+            slot.received.extend_from_slice(&pdu.data)
         }
         if !(pdu.is_last() && pdu.is_success()) {
             return Ok(None);

@@ -128,12 +128,13 @@ impl Host {
             .admin
             .succeed("directive receive", entry, Transfer::In(bytes))?
             .data;
-        match data.len() == bytes {
-            true => Ok(data),
-            false => protocol(format!(
+        if data.len() == bytes {
+            Ok(data)
+        } else {
+            protocol(format!(
                 "directive receive: {} of {bytes} bytes",
                 data.len()
-            )),
+            ))
         }
     }
 }

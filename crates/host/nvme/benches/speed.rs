@@ -93,9 +93,10 @@ impl Load {
     /// Bytes that one command sends and is answered.
     fn bytes(&self) -> (usize, usize) {
         let data = self.blocks as usize * 4096;
-        match self.read {
-            true => (COMMAND_BYTES, RESPONSE_BYTES + data),
-            false => (COMMAND_BYTES + data, RESPONSE_BYTES),
+        if self.read {
+            (COMMAND_BYTES, RESPONSE_BYTES + data)
+        } else {
+            (COMMAND_BYTES + data, RESPONSE_BYTES)
         }
     }
 }
@@ -234,15 +235,16 @@ fn keep_busy(
 ) -> usize {
     while queue.outstanding() < load.depth {
         let first = next(random) % blocks / u64::from(load.blocks) * u64::from(load.blocks);
-        let (entry, transfer) = match load.read {
-            true => (
+        let (entry, transfer) = if load.read {
+            (
                 Entry::read(first, load.blocks),
                 Transfer::In(load.blocks as usize * 4096),
-            ),
-            false => (
+            )
+        } else {
+            (
                 Entry::write(first, load.blocks, Tag::None),
                 Transfer::Out(Arc::clone(data)),
-            ),
+            )
         };
         queue.submit(entry, transfer).unwrap();
     }
@@ -311,9 +313,10 @@ fn keep(load: Load, kept: &mut [u8], random: &mut u64, (came, goes): (&[u8], &mu
     let bytes = load.blocks as usize * 4096;
     let place = next(random) as usize % (kept.len() / bytes) * bytes;
     let place = &mut kept[place..][..bytes];
-    match load.read {
-        true => goes[RESPONSE_BYTES..][..bytes].copy_from_slice(place),
-        false => place.copy_from_slice(&came[..bytes]),
+    if load.read {
+        goes[RESPONSE_BYTES..][..bytes].copy_from_slice(place)
+    } else {
+        place.copy_from_slice(&came[..bytes])
     }
 }
 

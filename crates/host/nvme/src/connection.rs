@@ -350,9 +350,10 @@ impl Connection {
     fn check_entries(&self) -> Result<(), FatalError> {
         let under_way =
             self.work.len() + self.parked.len() + self.long.len() + self.transfers.len();
-        match under_way > usize::from(self.entries) {
-            true => Err(FatalError::sequence()),
-            false => Ok(()),
+        if under_way > usize::from(self.entries) {
+            Err(FatalError::sequence())
+        } else {
+            Ok(())
         }
     }
 

@@ -95,9 +95,10 @@ impl Drive {
     /// What has no identifier goes where `placement` says, and so do copies.
     pub fn streams(device: StreamDevice, placement: Box<dyn Placement>, shared: bool) -> Drive {
         let table = StreamTable::new(device.config().host_streams - 1);
-        let table = match shared {
-            true => table.sharing_identifiers(),
-            false => table,
+        let table = if shared {
+            table.sharing_identifiers()
+        } else {
+            table
         };
         Drive::of(Kind::Streams {
             device,

@@ -43,9 +43,10 @@ pub(crate) fn transfer(
     command: &Command,
 ) -> Result<(Arc<Namespace>, Extent), Status> {
     let (namespace, extent) = extent(controller, command)?;
-    match extent.length <= u64::from(MOST_DATA) {
-        true => Ok((namespace, extent)),
-        false => Err(Status::INVALID_FIELD),
+    if extent.length <= u64::from(MOST_DATA) {
+        Ok((namespace, extent))
+    } else {
+        Err(Status::INVALID_FIELD)
     }
 }
 
@@ -54,9 +55,10 @@ pub(crate) fn transfer(
 #[inline]
 fn namespace(controller: &Controller, command: &Command) -> Result<Arc<Namespace>, Status> {
     let namespace = controller.namespace(command.namespace)?;
-    match namespace.is_formatting() {
-        true => Err(Status::FORMAT_IN_PROGRESS),
-        false => Ok(namespace),
+    if namespace.is_formatting() {
+        Err(Status::FORMAT_IN_PROGRESS)
+    } else {
+        Ok(namespace)
     }
 }
 

@@ -132,12 +132,13 @@ impl Local {
     /// The bytes of the drive that bytes of the namespace are.
     fn extent(&self, at: u64, length: u64) -> Result<Extent, Status> {
         let end = at.checked_add(length);
-        match end.is_some_and(|end| end <= self.namespace.bytes()) {
-            true => Ok(Extent {
+        if end.is_some_and(|end| end <= self.namespace.bytes()) {
+            Ok(Extent {
                 at: self.namespace.begin() + at,
                 length,
-            }),
-            false => Err(Status::LBA_OUT_OF_RANGE),
+            })
+        } else {
+            Err(Status::LBA_OUT_OF_RANGE)
         }
     }
 
@@ -194,8 +195,9 @@ fn slices(all: Extent, most: u64) -> impl Iterator<Item = Extent> {
 }
 
 fn succeeded(status: Status) -> Result<(), Status> {
-    match status.is_success() {
-        true => Ok(()),
-        false => Err(status),
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(status)
     }
 }

@@ -275,9 +275,10 @@ impl Namespace {
 
     /// The status of a command that was under way when a Format, or the end, began.
     pub(crate) fn refusal(&self) -> Status {
-        match self.is_deleted() {
-            true => Status::INVALID_NAMESPACE,
-            false => Status::FORMAT_IN_PROGRESS,
+        if self.is_deleted() {
+            Status::INVALID_NAMESPACE
+        } else {
+            Status::FORMAT_IN_PROGRESS
         }
     }
 

@@ -186,12 +186,13 @@ fn failed(what: &str, at: u64, error: &io::Error) {
 
 /// Checks that bytes lie within a store.
 fn check(at: u64, length: u64, bytes: u64) -> io::Result<()> {
-    match at.checked_add(length).is_some_and(|end| end <= bytes) {
-        true => Ok(()),
-        false => Err(io::Error::new(
+    if at.checked_add(length).is_some_and(|end| end <= bytes) {
+        Ok(())
+    } else {
+        Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
             "beyond the end of the drive",
-        )),
+        ))
     }
 }
 

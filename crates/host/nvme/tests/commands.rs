@@ -23,13 +23,14 @@ fn zeroes_deallocation_and_comparison_do_what_they_say() {
     let read = host.read(100, 16).unwrap();
     for (block, bytes) in read.chunks(4096).enumerate() {
         let zeroed = (2..6).contains(&block) || (8..12).contains(&block);
-        match zeroed {
-            true => assert!(bytes.iter().all(|&byte| byte == 0), "block {block}"),
-            false => assert_eq!(
+        if zeroed {
+            assert!(bytes.iter().all(|&byte| byte == 0), "block {block}")
+        } else {
+            assert_eq!(
                 bytes,
                 &data[block * 4096..(block + 1) * 4096],
                 "block {block}"
-            ),
+            )
         }
     }
     // Compare (05h): the same, and another: Compare Failure, 285h (NVM §3.2.1).

@@ -114,9 +114,10 @@ impl Kept {
             Some(header) => header.namespaces(drive),
         };
         let mut drive = drive.unwrap();
-        let learned = match killed || new {
-            true => drive.reconcile(&store.data().unwrap(), true).unwrap(),
-            false => (0, 0),
+        let learned = if killed || new {
+            drive.reconcile(&store.data().unwrap(), true).unwrap()
+        } else {
+            (0, 0)
         };
         checkpoint.begin().unwrap();
         let totals = Totals::after(tally);

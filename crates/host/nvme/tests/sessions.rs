@@ -42,11 +42,12 @@ fn the_greetings_are_answered_with_success() {
 
 /// A command: an opcode of those there are or any, a few fields, data in its capsule or none.
 fn command(is_admin: bool) -> impl Strategy<Value = Vec<u8>> {
-    let known: &'static [u8] = match is_admin {
-        true => &[
+    let known: &'static [u8] = if is_admin {
+        &[
             0x02, 0x06, 0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x15, 0x18, 0x19, 0x1a, 0x7f, 0x80,
-        ],
-        false => &[0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c, 0x12, 0x1d, 0x7f],
+        ]
+    } else {
+        &[0x00, 0x01, 0x02, 0x05, 0x08, 0x09, 0x0c, 0x12, 0x1d, 0x7f]
     };
     let opcode = prop_oneof![8 => prop::sample::select(known), 1 => any::<u8>()];
     let dword = || prop_oneof![4 => 0..16_u32, 2 => Just(u32::MAX), 1 => any::<u32>(), 1 => (0..8_u32).prop_map(|bit| bit << 20)];

@@ -56,9 +56,10 @@ impl AddressSpace {
         let mapping = &self.mappings[after.checked_sub(1)?];
         (address < mapping.end).then(|| CallSite {
             object: mapping.object.clone(),
-            file_offset: match mapping.object.is_file() {
-                true => address - mapping.start + mapping.file_offset,
-                false => 0,
+            file_offset: if mapping.object.is_file() {
+                address - mapping.start + mapping.file_offset
+            } else {
+                0
             },
         })
     }

@@ -64,8 +64,9 @@ pub enum ProbeError {
 }
 
 fn detail(log: &str) -> String {
-    match log.is_empty() {
-        true => String::new(),
-        false => format!("\nthe loader says:\n{log}"),
+    if log.is_empty() {
+        String::new()
+    } else {
+        format!("\nthe loader says:\n{log}")
     }
 }

@@ -240,9 +240,10 @@ impl Handover {
     /// Counts of pages so far.
     pub fn counts(&self) -> HandoverCounts {
         let tally = self.window.tally();
-        let late = match self.kernel_side.has_late() {
-            true => tally.late.saturating_sub(self.late_before),
-            false => 0,
+        let late = if self.kernel_side.has_late() {
+            tally.late.saturating_sub(self.late_before)
+        } else {
+            0
         };
         let skipped = self.kernel_side.skipped();
         HandoverCounts {

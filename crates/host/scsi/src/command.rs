@@ -202,9 +202,10 @@ fn mode_sense(cdb: &[u8]) -> Command {
             page: u8_at(cdb, 2) & 0x3f,
             subpage: u8_at(cdb, 3),
         },
-        room: match long {
-            true => u16_at(cdb, 7).into(),
-            false => u8_at(cdb, 4).into(),
+        room: if long {
+            u16_at(cdb, 7).into()
+        } else {
+            u8_at(cdb, 4).into()
         },
     }
 }

@@ -38,29 +38,28 @@ pub(crate) fn sense(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<
         return Err(Sense::NOT_SAVED);
     }
     let pages = pages(asked, of, state)?;
-    let descriptor = match asked.no_descriptors {
-        true => Vec::new(),
-        false => descriptor(asked, of),
+    let descriptor = if asked.no_descriptors {
+        Vec::new()
+    } else {
+        descriptor(asked, of)
     };
     // DPOFUA: FUA is heeded.
     let specific = u8::from(state.read_only) << 7 | 1 << 4;
     let after = descriptor.len() + pages.len();
-    let mut data = match asked.long {
-        true => {
-            let mut header = vec![0; 8];
-            put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
-            header[3] = specific;
-            header[4] = u8::from(descriptor.len() == 16);
-            put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
-            header
-        }
-        // A length that does not fit (SPC §7.5.5): the longest that does.
-        false => vec![
+    let mut data = if asked.long {
+        let mut header = vec![0; 8];
+        put(&mut header, 0, &(after as u16 + 6).to_be_bytes());
+        header[3] = specific;
+        header[4] = u8::from(descriptor.len() == 16);
+        put(&mut header, 6, &(descriptor.len() as u16).to_be_bytes());
+        header
+    } else {
+        vec![
             narrow(after as u64 + 3, u8::MAX),
             0,
             specific,
             descriptor.len() as u8,
-        ],
+        ]
     };
     data.extend(descriptor);
     data.extend(pages);
@@ -80,9 +79,10 @@ fn pages(asked: ModePage, of: &Geometry, state: State) -> Result<Vec<u8>, Sense>
     let found: Vec<(u8, u8)> = PAGES.iter().filter(is_asked).copied().collect();
     if found.is_empty() {
         let known = PAGES.iter().any(|&(page, _)| page == asked.page);
-        return Err(match known {
-            true => Sense::command_byte(3),
-            false => Sense::command_field(2, Some(5)),
+        return Err(if known {
+            Sense::command_byte(3)
+        } else {
+            Sense::command_field(2, Some(5))
         });
     }
     let mut data = Vec::new();

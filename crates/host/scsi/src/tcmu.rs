@@ -49,9 +49,12 @@ impl Attached {
         let tree = Tree::of(name, unit, contents)?;
         let taken_over = tree.is_enabled();
         let is_new = !taken_over && tree.make(unit)?;
-        let prepare = || match taken_over {
-            true => tree.check(unit).and_then(|()| tree.reset()),
-            false => Ok(()),
+        let prepare = || {
+            if taken_over {
+                tree.check(unit).and_then(|()| tree.reset())
+            } else {
+                Ok(())
+            }
         };
         let handler = tree
             .ring(prepare)

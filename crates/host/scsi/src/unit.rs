@@ -158,9 +158,10 @@ impl Unit {
 
     /// STREAM CONTROL: a permanent stream is not closed (SBC-5), nor is one that is not open.
     fn close(&self, stream: u16, room: u32) -> Result<Vec<u8>, Sense> {
-        let closed = match stream < PERMANENT {
-            true => None,
-            false => self.table()?.close(stream),
+        let closed = if stream < PERMANENT {
+            None
+        } else {
+            self.table()?.close(stream)
         };
         closed.ok_or(Sense::command_byte(4))?;
         Ok(cut(report::stream_control(0), room))
@@ -196,9 +197,10 @@ impl Unit {
     /// The same of a command that may have so many bytes at most.
     fn extent_within(&self, blocks: Blocks, most: u64) -> Result<(u64, u64), Sense> {
         let (at, length) = self.extent(blocks)?;
-        match length <= most {
-            true => Ok((at, length)),
-            false => Err(Sense::command_byte(blocks.count_byte)),
+        if length <= most {
+            Ok((at, length))
+        } else {
+            Err(Sense::command_byte(blocks.count_byte))
         }
     }
 

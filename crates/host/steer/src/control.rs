@@ -64,12 +64,13 @@ impl Control {
                 break answer.result();
             }
         };
-        match answer < 0 {
-            true => Err(SteerError::Control {
+        if answer < 0 {
+            Err(SteerError::Control {
                 what,
                 source: io::Error::from_raw_os_error(-answer),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 

@@ -373,12 +373,13 @@ pub fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
         _ => SteerError::io("open", block)(error),
     })?;
     let metadata = held.metadata().map_err(SteerError::io("look at", block))?;
-    match metadata.file_type().is_block_device() {
-        true => Ok(held),
-        false => Err(SteerError::Unfit(format!(
+    if metadata.file_type().is_block_device() {
+        Ok(held)
+    } else {
+        Err(SteerError::Unfit(format!(
             "{} is no block device",
             block.display()
-        ))),
+        )))
     }
 }
 

@@ -74,17 +74,16 @@ impl HintsLeft {
         let mut text = String::new();
         file.read_to_string(&mut text)
             .map_err(SteerError::io("read", path))?;
-        let changes = match text.is_empty() {
-            true => {
-                writeln!(file, "{TITLE}").map_err(SteerError::io("write", path))?;
-                HashMap::new()
-            }
-            false => parse(&text).ok_or_else(|| {
+        let changes = if text.is_empty() {
+            writeln!(file, "{TITLE}").map_err(SteerError::io("write", path))?;
+            HashMap::new()
+        } else {
+            parse(&text).ok_or_else(|| {
                 SteerError::Unfit(format!(
                     "{} is not a list of hints that were set: move it away",
                     path.display()
                 ))
-            })?,
+            })?
         };
         // What comes next must not stand behind a line that was not written to its end.
         if let Some(last) = text.rfind('\n') {
@@ -180,9 +179,10 @@ impl HintsLeft {
             }
             false
         });
-        match self.changes.is_empty() {
-            true => self.forget()?,
-            false => self.keep()?,
+        if self.changes.is_empty() {
+            self.forget()?
+        } else {
+            self.keep()?
         }
         Ok(done)
     }

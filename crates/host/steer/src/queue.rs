@@ -80,9 +80,10 @@ impl Queue {
         }
         let descriptors =
             Descriptors::map(&make.device, make.number, depth).map_err(SteerError::Ring)?;
-        let buffers = match make.lends {
-            true => None,
-            false => Some(Buffers::new(depth, make.most_bytes).map_err(SteerError::Ring)?),
+        let buffers = if make.lends {
+            None
+        } else {
+            Some(Buffers::new(depth, make.most_bytes).map_err(SteerError::Ring)?)
         };
         let requests = Requests::new(Arc::clone(&make.shared), depth);
         let mut queue = Queue {
@@ -98,12 +99,13 @@ impl Queue {
         }
         queue.ring.submit().map_err(SteerError::Ring)?;
         let refused = queue.ring.completion().next().map_or(0, |one| one.result());
-        match refused < 0 {
-            true => Err(SteerError::Control {
+        if refused < 0 {
+            Err(SteerError::Control {
                 what: "let a queue fetch",
                 source: io::Error::from_raw_os_error(-refused),
-            }),
-            false => Ok(queue),
+            })
+        } else {
+            Ok(queue)
         }
     }
 

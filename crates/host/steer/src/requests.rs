@@ -132,15 +132,17 @@ impl Requests {
                 commands.push(Command::Deallocate);
             }
             Asked::Zeroes { may_discard } => {
-                let counted = match may_discard {
-                    true => &counters.discarded_bytes,
-                    false => &counters.zeroed_bytes,
+                let counted = if may_discard {
+                    &counters.discarded_bytes
+                } else {
+                    &counters.zeroed_bytes
                 };
                 counted.add(length_bytes);
                 let pages = whole_pages(start_bytes, length_bytes);
-                match may_discard {
-                    true => self.discard(pages),
-                    false => self.zero(pages),
+                if may_discard {
+                    self.discard(pages)
+                } else {
+                    self.zero(pages)
                 }
                 commands.push(Command::Zeroes {
                     start_bytes,

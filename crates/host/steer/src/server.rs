@@ -436,9 +436,10 @@ fn add(
     features: u64,
 ) -> Result<Info, SteerError> {
     let abilities = drive.abilities();
-    let lends = match options.copy {
-        true => 0,
-        false => features & feature::AUTO_BUFFER,
+    let lends = if options.copy {
+        0
+    } else {
+        features & feature::AUTO_BUFFER
     };
     let info = control.add(Info {
         queues: options.queues,

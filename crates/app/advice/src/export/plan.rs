@@ -125,15 +125,16 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
         };
     }
     let several = text.contains("\"results\"");
-    Err(Fault::wrong_use(match several {
-        true => format!(
+    Err(Fault::wrong_use(if several {
+        format!(
             "{} holds several results: export one, of a replay on one drive",
             path.display()
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{} is neither a trace (Parquet) nor a result or lifetimes of contexts (JSON)",
             path.display()
-        ),
+        )
     }))
 }
 
@@ -265,9 +266,10 @@ fn of_result(
         None => best(result).ok_or_else(|| lacks("it holds no scheme that can be exported"))?,
     };
     let (source, tables) = native(&trace)?;
-    let numbers = match result.config.contains_key("fill") {
-        true => Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers),
-        false => None,
+    let numbers = if result.config.contains_key("fill") {
+        Some(learn(source.as_ref(), drive.page_bytes, false, watch)?.numbers)
+    } else {
+        None
     };
     Ok(Given::Plan(Box::new(Plan {
         source,

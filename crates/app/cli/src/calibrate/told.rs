@@ -40,17 +40,19 @@ pub fn told(found: &Findings, profile: Option<&Path>) -> String {
 }
 
 fn band(band: Band) -> String {
-    match band.low == band.high {
-        true => bytes(band.best as u64),
-        false => format!(
+    if band.low == band.high {
+        bytes(band.best as u64)
+    } else {
+        format!(
             "{} ({} to {})",
             bytes(band.best.round() as u64),
             bytes(band.low.round() as u64),
-            match band.high.is_finite() {
-                true => bytes(band.high.round() as u64),
-                false => "any".to_owned(),
+            if band.high.is_finite() {
+                bytes(band.high.round() as u64)
+            } else {
+                "any".to_owned()
             }
-        ),
+        )
     }
 }
 
@@ -77,9 +79,12 @@ fn spare(found: &Findings) -> String {
     let (Some(share), Some(flash)) = (found.spare, found.physical.bytes) else {
         return "not known".to_owned();
     };
-    let percent = |share: f64| match share.is_finite() {
-        true => format!("{:.1} %", share * 100.0),
-        false => "any".to_owned(),
+    let percent = |share: f64| {
+        if share.is_finite() {
+            format!("{:.1} %", share * 100.0)
+        } else {
+            "any".to_owned()
+        }
     };
     format!(
         "{} ({} to {}) of what the host sees: {} of flash",

@@ -76,13 +76,14 @@ fn refuse(found: &Device, over_partitions: bool) -> Result<(), String> {
         .holders
         .retain(|holder| !found.partitions.contains(holder));
     anabranch_doctor::refuse(&alone)?;
-    match found.partitions.is_empty() || over_partitions {
-        true => Ok(()),
-        false => Err(format!(
+    if found.partitions.is_empty() || over_partitions {
+        Ok(())
+    } else {
+        Err(format!(
             "{} has partitions ({}): say --yes to overwrite them; nothing was written",
             found.name,
             found.partitions.join(", ")
-        )),
+        ))
     }
 }
 
@@ -201,12 +202,13 @@ fn broken(what: &'static str) -> impl Fn(InitiatorError) -> CalibrateError {
 }
 
 fn judged(what: &'static str, status: anabranch_initiator::Status) -> Result<(), CalibrateError> {
-    match status.is_success() {
-        true => Ok(()),
-        false => Err(CalibrateError::Refused {
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(CalibrateError::Refused {
             what,
             status: status.number(),
-        }),
+        })
     }
 }
 

@@ -63,12 +63,13 @@ impl Basis {
 
     /// Text on the drive and on whether it had settled, for one cell of a table.
     pub fn words(&self) -> String {
-        match self.commands.is_empty() {
-            true => "lifetimes of the trace".to_owned(),
-            false => format!(
+        if self.commands.is_empty() {
+            "lifetimes of the trace".to_owned()
+        } else {
+            format!(
                 "{}; {}; {}; {}",
                 self.fill, self.unit, self.spare, self.steady
-            ),
+            )
         }
     }
 }

@@ -71,10 +71,10 @@ impl CellFound {
             .map_err(|results| {
             Failure::wrong_use(format!("{}: {} comparisons", cell.command(), results.len()))
         })?;
-        let schemes = match run.schemes.len() == result.schemes.len() {
-            true => run.schemes.clone(),
-            // `all`, or one named twice.
-            false => result.schemes.iter().map(|one| one.name.clone()).collect(),
+        let schemes = if run.schemes.len() == result.schemes.len() {
+            run.schemes.clone()
+        } else {
+            result.schemes.iter().map(|one| one.name.clone()).collect()
         };
         let throughput = |scheme: &SchemeResult| scheme.time.as_ref().map(Throughput::new);
         let device = &result.device;

@@ -341,9 +341,10 @@ impl Claim {
 
     /// One figure of an order as text, bytes with their unit.
     fn show_one(&self, value: f64) -> String {
-        match self.field.ends_with("_bytes") {
-            true => anabranch_report::bytes(value as u64),
-            false => self.show(value),
+        if self.field.ends_with("_bytes") {
+            anabranch_report::bytes(value as u64)
+        } else {
+            self.show(value)
         }
     }
 

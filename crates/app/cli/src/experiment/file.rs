@@ -135,9 +135,10 @@ impl Figures for Planned<'_> {
         };
         let cell = only(cells(planned), |cell| cell, run, at)?;
         // `all` is known when the drive is.
-        match cell.schemes.iter().any(|one| one == scheme || one == "all") {
-            true => Ok(1.0),
-            false => Err(format!("run {run} does not compare scheme {scheme}")),
+        if cell.schemes.iter().any(|one| one == scheme || one == "all") {
+            Ok(1.0)
+        } else {
+            Err(format!("run {run} does not compare scheme {scheme}"))
         }
     }
 

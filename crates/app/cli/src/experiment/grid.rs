@@ -159,18 +159,22 @@ impl From<Again> for String {
 
 /// The words as a shell command, quoted where needed.
 fn command(words: &[String]) -> String {
-    let quoted = |word: &String| match word.contains(['*', ' ', '(', ';', '&', '$']) {
-        true => format!("'{word}'"),
-        false => word.clone(),
+    let quoted = |word: &String| {
+        if word.contains(['*', ' ', '(', ';', '&', '$']) {
+            format!("'{word}'")
+        } else {
+            word.clone()
+        }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// A trace that an experiment names: a load by rule, or a file found from `root`.
 pub fn located(trace: &str, root: &Path) -> PathBuf {
-    match trace.starts_with("synthetic:") {
-        true => PathBuf::from(trace),
-        false => root.join(trace),
+    if trace.starts_with("synthetic:") {
+        PathBuf::from(trace)
+    } else {
+        root.join(trace)
     }
 }
 

@@ -56,9 +56,10 @@ impl Pivot {
         if let Some(option) = options.find(|option| !run.options.contains_key(*option)) {
             return wrong(&format!("goes by {option}, which the run does not vary"));
         }
-        match self.columns.is_some() == self.scheme.is_empty() {
-            true => wrong("has either columns and a scheme, or neither"),
-            false => Ok(()),
+        if self.columns.is_some() == self.scheme.is_empty() {
+            wrong("has either columns and a scheme, or neither")
+        } else {
+            Ok(())
         }
     }
 

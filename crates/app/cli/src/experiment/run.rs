@@ -94,11 +94,12 @@ impl TryFrom<toml::Table> for Run {
 /// Checks that `replay` has such an option, and that an experiment may use it.
 fn is_option(key: &str) -> Result<(), String> {
     const NOT_HERE: [&str; 3] = ["threads", "profile", "scheme"];
-    match ReplayOptions::has(key) && !NOT_HERE.contains(&key) {
-        true => Ok(()),
-        false => Err(format!(
+    if ReplayOptions::has(key) && !NOT_HERE.contains(&key) {
+        Ok(())
+    } else {
+        Err(format!(
             "a run has no key \"{key}\", nor has replay such an option"
-        )),
+        ))
     }
 }
 

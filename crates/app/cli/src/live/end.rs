@@ -50,16 +50,18 @@ impl End {
         if self.is_good() {
             return Ok(());
         }
-        let status = match self.was_interrupted {
-            true => INTERRUPTED,
-            false => status_code(self.status),
+        let status = if self.was_interrupted {
+            INTERRUPTED
+        } else {
+            status_code(self.status)
         };
-        let mut words = match self.was_interrupted {
-            true => "interrupted".to_owned(),
-            false => format!(
+        let mut words = if self.was_interrupted {
+            "interrupted".to_owned()
+        } else {
+            format!(
                 "{} ended with {}; its status is passed on",
                 self.what, self.status
-            ),
+            )
         };
         words += match is_void {
             true => {

@@ -88,9 +88,10 @@ pub fn run(arguments: &RunArguments) -> Result {
         plan.keep(recorded)?;
     }
     let results = [result?];
-    match is_void {
-        true => drop(keep(&results, &arguments.comparison.publish)?),
-        false => publish(&results, &arguments.comparison.publish)?,
+    if is_void {
+        keep(&results, &arguments.comparison.publish)?;
+    } else {
+        publish(&results, &arguments.comparison.publish)?;
     }
     unmounted.map_err(Failure::work)?;
     end.conclude(is_void, bytes)

@@ -255,12 +255,13 @@ fn same(plan: &Plan, found: &Found) -> Result {
         internal_streams: internal,
         ..asked.clone()
     };
-    match *kept == asked {
-        true => Ok(()),
-        false => Err(Failure::wrong_use(
+    if *kept == asked {
+        Ok(())
+    } else {
+        Err(Failure::wrong_use(
             "the state is of another drive: ask for the same device and options, or name another \
-             --state",
-        )),
+         --state",
+        ))
     }
 }
 
@@ -286,9 +287,10 @@ fn reconcile(
         ))
     })?;
     Ok((killed || written + discarded > 0).then(|| {
-        let why = match killed {
-            true => "the drive was not stopped",
-            false => "the drive is new, its contents are not",
+        let why = if killed {
+            "the drive was not stopped"
+        } else {
+            "the drive is new, its contents are not"
         };
         format!("{why}: {written} pages taken in, {discarded} given up")
     }))

@@ -93,9 +93,10 @@ impl Front {
             }
             Front::Scsi(attached, server) => {
                 let device = attached.device().display();
-                let again = match attached.was_taken_over() {
-                    true => ", as a server before left it",
-                    false => "",
+                let again = if attached.was_taken_over() {
+                    ", as a server before left it"
+                } else {
+                    ""
                 };
                 let found = format!("serving {bytes} {parted} at {device}{again}");
                 (found, server.as_ref())

@@ -36,9 +36,10 @@ impl FromStr for NamespaceList {
             return Err(format!("a drive has at most {MOST_NAMESPACES} namespaces"));
         }
         let before = parts.iter().rev().skip(1);
-        match { before }.any(|part| part.bytes.is_none()) {
-            true => Err("`rest` leaves nothing to those behind it: name it last".to_owned()),
-            false => Ok(NamespaceList(parts)),
+        if { before }.any(|part| part.bytes.is_none()) {
+            Err("`rest` leaves nothing to those behind it: name it last".to_owned())
+        } else {
+            Ok(NamespaceList(parts))
         }
     }
 }

@@ -29,12 +29,11 @@ pub fn publish(
         writeln!(file, "{value:#}").map_err(Failure::work)?;
         file.finish()?;
     }
-    match arguments.json {
-        true => print(&format!("{value:#}\n")),
-        false => {
-            print(&told(target))?;
-            shadowed.map_or(Ok(()), |shadowed| print(&shadows(shadowed)))
-        }
+    if arguments.json {
+        print(&format!("{value:#}\n"))
+    } else {
+        print(&told(target))?;
+        shadowed.map_or(Ok(()), |shadowed| print(&shadows(shadowed)))
     }
 }
 

@@ -49,9 +49,10 @@ impl Placement for OfTheNetwork {
 /// A scheme by its name.
 pub fn scheme(name: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
-    match spec.needs_future() {
-        true => Err(Failure::usage(spec.refused())),
-        false => Ok(spec),
+    if spec.needs_future() {
+        Err(Failure::usage(spec.refused()))
+    } else {
+        Ok(spec)
     }
 }
 

@@ -103,9 +103,10 @@ impl View {
             .into_iter()
             .map(|(name, queues)| format!("{} ({queues} queues)", foreign(&name)))
             .collect();
-        lines[2].set_message(match hosts.is_empty() {
-            true => "no host is connected".to_owned(),
-            false => hosts.join(", "),
+        lines[2].set_message(if hosts.is_empty() {
+            "no host is connected".to_owned()
+        } else {
+            hosts.join(", ")
         });
         if let Some((told, line)) = &self.shadows {
             let shadowed = told.shadowed();

@@ -202,12 +202,11 @@ fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
             place.display()
         ))
     })?;
-    let restored = match is_there {
-        false => Restored::default(),
-        true => {
-            let left = HintsLeft::open(place).map_err(Failure::usage)?;
-            left.restore(&mount.root).map_err(Failure::work)?
-        }
+    let restored = if !is_there {
+        Restored::default()
+    } else {
+        let left = HintsLeft::open(place).map_err(Failure::usage)?;
+        left.restore(&mount.root).map_err(Failure::work)?
     };
     let json = json!({ "schema": 1, "mount": mount.root, "restored": restored_json(restored) });
     let output = arguments.output.as_deref();

@@ -84,9 +84,10 @@ pub struct Told<'a> {
 
 impl Told<'_> {
     fn place(&self, stream: usize) -> &'static str {
-        match self.metadata.is_some_and(|own| usize::from(own) == stream) {
-            true => "metadata and journals",
-            false => "data",
+        if self.metadata.is_some_and(|own| usize::from(own) == stream) {
+            "metadata and journals"
+        } else {
+            "data"
         }
     }
 

@@ -227,9 +227,10 @@ impl Watched {
                         return Ok(false);
                     }
                     say::note(&format!("{} is back", self.block.path.display()));
-                    match before.bytes == self.block.bytes {
-                        true => Ok(false),
-                        false => self.resize(plan, before.bytes).map(|()| true),
+                    if before.bytes == self.block.bytes {
+                        Ok(false)
+                    } else {
+                        self.resize(plan, before.bytes).map(|()| true)
                     }
                 }
             },

@@ -256,11 +256,12 @@ impl Model {
     }
 
     fn check(&self) -> Result {
-        match self.running.has_failed() {
-            false => Ok(()),
-            true => Err(Failure::work(anyhow::anyhow!(
+        if !self.running.has_failed() {
+            Ok(())
+        } else {
+            Err(Failure::work(anyhow::anyhow!(
                 "a shadow drive could not go on: a defect of anabranch, please report it"
-            ))),
+            )))
         }
     }
 

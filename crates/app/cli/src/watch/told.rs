@@ -80,9 +80,10 @@ impl Told {
             say::above(None);
         }
         self.publish(snapshot, devices)?;
-        match self.prints {
-            true => Ok(()),
-            false => print(&format!("{}\n", screen(snapshot))),
+        if self.prints {
+            Ok(())
+        } else {
+            print(&format!("{}\n", screen(snapshot)))
         }
     }
 
@@ -107,9 +108,10 @@ impl Told {
             }
             self.refused = refused;
         }
-        match self.prints {
-            true => is_read(&format!("{snapshot}\n")),
-            false => Ok(true),
+        if self.prints {
+            is_read(&format!("{snapshot}\n"))
+        } else {
+            Ok(true)
         }
     }
 }

@@ -75,9 +75,10 @@ fn what_many_threads_write_is_captured_to_the_byte() {
     let told = by_name(&report, "merges", &merged, generation);
     // Linux 6.1 does not tell of reads, and is said not to.
     let limitations = recorded["capture"]["limitations"].to_string();
-    let expected = match limitations.contains("mm_filemap_get_pages") {
-        true => [0, 0, 0],
-        false => [0, 1, 2],
+    let expected = if limitations.contains("mm_filemap_get_pages") {
+        [0, 0, 0]
+    } else {
+        [0, 1, 2]
     };
     assert_eq!(told.into_values().collect::<Vec<_>>(), expected);
 }

@@ -318,9 +318,10 @@ pub fn run(options: &[&str], command: &[&str]) -> Ended {
 
 /// The arguments of such a run: on the drive, and with no trace unless the options name one.
 pub fn small_run<'a>(options: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
-    let trace: &[&str] = match options.contains(&"-t") {
-        true => &[],
-        false => &["--no-trace"],
+    let trace: &[&str] = if options.contains(&"-t") {
+        &[]
+    } else {
+        &["--no-trace"]
     };
     [
         &["run"],

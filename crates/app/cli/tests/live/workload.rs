@@ -59,9 +59,10 @@ fn scenario(run: &str, teardown: &str) -> Place {
 
 fn words<'a>(folder: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     let fixed = ["run", "--workload", folder, "--scheme", "baseline"];
-    let trace: &[&str] = match options.contains(&"-t") {
-        true => &[],
-        false => &["--no-trace"],
+    let trace: &[&str] = if options.contains(&"-t") {
+        &[]
+    } else {
+        &["--no-trace"]
     };
     [&fixed[..], trace, options].concat()
 }
@@ -124,9 +125,10 @@ fn ctrl_c_tears_down_and_leaves_no_process_mount_or_device() {
     for signal_group in [true, false] {
         let place = scenario(RUN, TEARDOWN);
         let started = started(&place);
-        match signal_group {
-            true => started.signal_group(Signal::SIGINT),
-            false => started.signal(Signal::SIGINT),
+        if signal_group {
+            started.signal_group(Signal::SIGINT)
+        } else {
+            started.signal(Signal::SIGINT)
         }
         let ended = started.end().with_status(130);
         ended.shows_table();

@@ -258,9 +258,10 @@ impl Assign for AutoStreamSfr {
         let memory = self.memory(write.context);
         let previous = self.previous[memory];
         let continues = u64::from(write.pages.first) == previous.end;
-        let mut stream = match continues {
-            true => previous.stream,
-            false => self.stream_of_chunk(write),
+        let mut stream = if continues {
+            previous.stream
+        } else {
+            self.stream_of_chunk(write)
         };
         if !continues || self.sequential == Sequential::Counted {
             self.count(write);

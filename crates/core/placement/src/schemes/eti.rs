@@ -172,9 +172,10 @@ impl Assign for Eti {
         }
         self.count(write.pages.first, write.pages.end());
         let extent = self.extents.get(self.find(write.pages.first));
-        match extent.is_some_and(|extent| extent.count >= self.hot_count) {
-            true => self.hot,
-            false => self.cold,
+        if extent.is_some_and(|extent| extent.count >= self.hot_count) {
+            self.hot
+        } else {
+            self.cold
         }
     }
 

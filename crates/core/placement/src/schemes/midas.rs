@@ -269,9 +269,10 @@ impl Relocate for Midas {
                 .hot_victim(victim.now.saturating_sub(victim.opened_at));
             self.watch.hot_collected(valid);
         }
-        match self.groups.takes_writes(victim.stream) {
-            true => Destination::Each,
-            false => Destination::Stream(self.groups.next(group)),
+        if self.groups.takes_writes(victim.stream) {
+            Destination::Each
+        } else {
+            Destination::Stream(self.groups.next(group))
         }
     }
 

@@ -119,9 +119,10 @@ impl OracleRate {
         let apart = parameters.apart > 0 && geometry.internal_streams > 0;
         let parameters = parameters.classes;
         let (classes, host_classes) = parameters.classes_on(geometry);
-        let copy_streams = match apart {
-            true => geometry.internal_streams,
-            false => u16::MAX,
+        let copy_streams = if apart {
+            geometry.internal_streams
+        } else {
+            u16::MAX
         };
         let future = future.cloned().unwrap_or_default();
         let bounds = parameters.empty_lives(geometry).into_iter();

@@ -250,9 +250,10 @@ mod tests {
             for turn in 0..1600 {
                 for (writer, slots) in [(0, 1), (1, 4), (2, 100), (3, 150)] {
                     let first = 2000 * writer + turn % slots * 10;
-                    let (context, file) = match by_file {
-                        true => (7, writer + 1),
-                        false => (writer + 1, 7),
+                    let (context, file) = if by_file {
+                        (7, writer + 1)
+                    } else {
+                        (writer + 1, 7)
                     };
                     streams[writer as usize] = self.write(first, 10, context, file);
                 }

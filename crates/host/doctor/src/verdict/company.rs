@@ -36,9 +36,10 @@ pub(super) fn words(fdp: &Placement) -> String {
     };
     let mut unseen = told(|word| word.ends_with("specified"));
     unseen.retain(|handle| !seen(handle));
-    let unseen_by = match fdp.neighbours.iter().any(|one| one.handles.is_err()) {
-        true => "used by a namespace that does not tell, or that this host does not see",
-        false => "used by a namespace that this host does not see",
+    let unseen_by = if fdp.neighbours.iter().any(|one| one.handles.is_err()) {
+        "used by a namespace that does not tell, or that this host does not see"
+    } else {
+        "used by a namespace that this host does not see"
     };
     for (handles, whose) in [
         (unseen, unseen_by),
@@ -79,12 +80,13 @@ fn neighbour(fdp: &Placement, neighbour: &Neighbour) -> String {
     };
     let words = format!("{} {those} of {device}", are(handles));
     let common = common(fdp, neighbour);
-    match common.is_empty() {
-        true => words,
-        false => format!(
+    if common.is_empty() {
+        words
+    } else {
+        format!(
             "{words}, and {} shared: data of both namespaces mix in the same reclaim units",
             are(common)
-        ),
+        )
     }
 }
 

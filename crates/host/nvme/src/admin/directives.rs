@@ -60,9 +60,10 @@ impl Request<'_> {
     fn check_streaming(&self) -> Result<(), Status> {
         let named = self.namespaces_named()?;
         let enabled = |one: &Arc<Namespace>| self.target.is_streaming(self.scope_of(one.id()));
-        match self.target.mode == Mode::Streams && named.iter().any(enabled) {
-            true => Ok(()),
-            false => Err(Status::INVALID_FIELD),
+        if self.target.mode == Mode::Streams && named.iter().any(enabled) {
+            Ok(())
+        } else {
+            Err(Status::INVALID_FIELD)
         }
     }
 
@@ -143,11 +144,10 @@ impl Request<'_> {
             (Mode::Streams, STREAMS) => {
                 for namespace in self.namespaces_named()? {
                     let scope = self.scope_of(namespace.id());
-                    match enable {
-                        true => {
-                            self.target.streaming_mut().insert(scope);
-                        }
-                        false => self.target.stop_streaming(scope),
+                    if enable {
+                        self.target.streaming_mut().insert(scope);
+                    } else {
+                        self.target.stop_streaming(scope)
                     }
                 }
                 Ok(())

@@ -16,9 +16,10 @@ impl Request<'_> {
         if self.command.dword(11) as u16 != ENDURANCE_GROUP {
             return Err(Status::INVALID_FIELD);
         }
-        let enabled = match is_default {
-            true => Some(0),
-            false => self.target.drive().fdp_configuration(),
+        let enabled = if is_default {
+            Some(0)
+        } else {
+            self.target.drive().fdp_configuration()
         };
         let value = enabled.map_or(0, |index| 1 | u64::from(index) << 8);
         Ok(Answer::Done(value))
@@ -32,17 +33,19 @@ impl Request<'_> {
         let (enable, index) = (self.command.dword(12) & 1, self.command.dword(12) >> 8);
         let wanted = (enable != 0).then_some(index as u8);
         let status = block_in_place(|| self.target.configure(wanted));
-        match status.is_success() {
-            true => Ok(Answer::Done(0)),
-            false => Err(status),
+        if status.is_success() {
+            Ok(Answer::Done(0))
+        } else {
+            Err(status)
         }
     }
 
     /// Events are of an enabled Flexible Data Placement.
     fn check_places(&self) -> Result<(), Status> {
-        match self.target.places() {
-            true => Ok(()),
-            false => Err(Status::FDP_DISABLED),
+        if self.target.places() {
+            Ok(())
+        } else {
+            Err(Status::FDP_DISABLED)
         }
     }
 

@@ -87,9 +87,10 @@ impl Request<'_> {
         // Log specific parameter: FDP Event Report Type.
         let of_host = self.command.dword(10) >> 8 & 1 != 0;
         self.fdp(|device| {
-            let events: Vec<FdpEvent> = match of_host {
-                true => device.events().host().copied().collect(),
-                false => device.events().controller().copied().collect(),
+            let events: Vec<FdpEvent> = if of_host {
+                device.events().host().copied().collect()
+            } else {
+                device.events().controller().copied().collect()
             };
             let mut page = vec![0; EVENT];
             put(&mut page, 0, &(events.len() as u32).to_le_bytes());

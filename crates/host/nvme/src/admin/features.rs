@@ -61,13 +61,16 @@ impl Request<'_> {
 
     fn feature(&self, id: u8, current: bool) -> Result<Answer, Status> {
         let state = self.controller.state();
-        let kept = |default: u32| match current {
-            true => state
-                .features
-                .get(&self.key(id))
-                .copied()
-                .unwrap_or(default),
-            false => default,
+        let kept = |default: u32| {
+            if current {
+                state
+                    .features
+                    .get(&self.key(id))
+                    .copied()
+                    .unwrap_or(default)
+            } else {
+                default
+            }
         };
         let value = match id {
             feature::TEMPERATURE_THRESHOLD => {

@@ -118,9 +118,10 @@ impl Request<'_> {
 
     /// Whether there can be a namespace of that identifier.
     pub(super) fn check_identifier(&self, id: u32) -> Result<(), Status> {
-        match (1..=MOST_NAMESPACES).contains(&id) {
-            true => Ok(()),
-            false => Err(Status::INVALID_NAMESPACE),
+        if (1..=MOST_NAMESPACES).contains(&id) {
+            Ok(())
+        } else {
+            Err(Status::INVALID_NAMESPACE)
         }
     }
 
@@ -136,9 +137,10 @@ impl Request<'_> {
             SECOND => block_in_place(|| self.target.detach(&namespace, &controllers)),
             _ => return Err(Status::INVALID_FIELD),
         };
-        match status.is_success() {
-            true => Ok(Answer::Done(0)),
-            false => Err(status),
+        if status.is_success() {
+            Ok(Answer::Done(0))
+        } else {
+            Err(status)
         }
     }
 
@@ -148,9 +150,10 @@ impl Request<'_> {
         let count = usize::from(u16_at(data, 0));
         let list = data.get(2..2 + 2 * count).ok_or(Status::CONTROLLER_LIST)?;
         let ids: Vec<u16> = list.chunks_exact(2).map(|id| u16_at(id, 0)).collect();
-        match ids.is_sorted_by(|one, next| one < next) {
-            true => Ok(ids),
-            false => Err(Status::CONTROLLER_LIST),
+        if ids.is_sorted_by(|one, next| one < next) {
+            Ok(ids)
+        } else {
+            Err(Status::CONTROLLER_LIST)
         }
     }
 }

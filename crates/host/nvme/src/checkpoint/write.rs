@@ -82,9 +82,10 @@ fn copy(
         let most = SLICE << (round / PATIENT_ROUNDS).min(15);
         let mark = {
             let mut drive = locked(source, served);
-            match changes(&mut drive, pages, most, &mut slice) {
-                true => Some(rest(source, &mut drive, &header, &mut slice)?),
-                false => None,
+            if changes(&mut drive, pages, most, &mut slice) {
+                Some(rest(source, &mut drive, &header, &mut slice)?)
+            } else {
+                None
             }
         };
         out.take(source, &mut slice)?;

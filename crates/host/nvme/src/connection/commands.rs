@@ -216,9 +216,10 @@ impl Connection {
         match (command.directive(), self.target.mode) {
             ((0, _), _) => Ok(Hint::None),
             ((1, identifier), Mode::Streams) => {
-                match self.target.is_streaming(self.scope(command)) {
-                    true => Ok(Hint::Stream(identifier)),
-                    false => Err(Status::INVALID_FIELD),
+                if self.target.is_streaming(self.scope(command)) {
+                    Ok(Hint::Stream(identifier))
+                } else {
+                    Err(Status::INVALID_FIELD)
                 }
             }
             ((2, identifier), Mode::Fdp) if self.target.places() => Ok(Hint::Placement(identifier)),

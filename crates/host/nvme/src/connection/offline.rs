@@ -46,9 +46,10 @@ impl Offline {
     /// and what other connections have told. Answers what the host is sent, and whether there is more to
     /// do.
     pub fn turn(&mut self) -> (Vec<u8>, bool) {
-        let outcome = match self.is_open {
-            true => self.connection.process(),
-            false => Ok(false),
+        let outcome = if self.is_open {
+            self.connection.process()
+        } else {
+            Ok(false)
         };
         self.is_open &= outcome.is_ok() && !self.connection.closing;
         if let Err(error) = outcome {

@@ -120,10 +120,13 @@ impl Work {
             let status = target.note(apply(target, &mut drive, scope, item));
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
-                (Some(clock), Some(flash)) if status.is_success() => match item.last {
-                    true => item.time(flash, clock.tag(notices)),
-                    false => item.time(flash, 0),
-                },
+                (Some(clock), Some(flash)) if status.is_success() => {
+                    if item.last {
+                        item.time(flash, clock.tag(notices))
+                    } else {
+                        item.time(flash, 0)
+                    }
+                }
                 _ => 0,
             };
             self.tags.push(tag);
@@ -182,9 +185,10 @@ impl Connection {
         }
         let mut work = std::mem::take(&mut self.work);
         let flush = work.perform(&self.target, host, &self.notices);
-        let flushed = match flush {
-            true => tokio::task::block_in_place(|| self.target.store.flush()),
-            false => Ok(()),
+        let flushed = if flush {
+            tokio::task::block_in_place(|| self.target.store.flush())
+        } else {
+            Ok(())
         };
         let outcomes = work.results.iter().zip(&work.tags);
         for (item, (&result, &tag)) in work.items.iter().zip(outcomes) {

@@ -19,9 +19,10 @@ const NAMESPACE_CHANGED: u32 = 0x02 | 0x04 << 16;
 impl Controller {
     /// Notices that a host may ask for (OAES).
     pub(crate) fn notices(&self) -> u32 {
-        match self.is_io() {
-            true => NAMESPACE_NOTICES,
-            false => DISCOVERY_NOTICES,
+        if self.is_io() {
+            NAMESPACE_NOTICES
+        } else {
+            DISCOVERY_NOTICES
         }
     }
 

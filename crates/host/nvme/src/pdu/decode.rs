@@ -113,9 +113,10 @@ impl Framing {
         if self.digests.header && !kind.is_plain() {
             check_header(pdu, kind)?;
         }
-        let data = match kind.may_carry_data() {
-            true => self.data(pdu, header)?,
-            false => Data::default(),
+        let data = if kind.may_carry_data() {
+            self.data(pdu, header)?
+        } else {
+            Data::default()
         };
         match kind {
             Kind::InitializeRequest => Ok(Pdu::InitializeRequest(initialize(pdu)?)),
@@ -172,9 +173,10 @@ fn check_header(pdu: &[u8], kind: Kind) -> Result<(), FatalError> {
     let length = kind.header_length();
     let came = u32_at(pdu, length);
     let header = pdu.get(..length).unwrap_or_default();
-    match u8_at(pdu, 1) & flag::HEADER_DIGEST != 0 && crc32c::crc32c(header) == came {
-        true => Ok(()),
-        false => Err(FatalError::new(FatalStatus::HeaderDigest, came)),
+    if u8_at(pdu, 1) & flag::HEADER_DIGEST != 0 && crc32c::crc32c(header) == came {
+        Ok(())
+    } else {
+        Err(FatalError::new(FatalStatus::HeaderDigest, came))
     }
 }
 
@@ -208,8 +210,9 @@ fn transfer(pdu: &[u8]) -> Transfer {
 #[inline]
 fn data_transfer(pdu: &[u8], data: Data) -> Result<Transfer, FatalError> {
     let transfer = transfer(pdu);
-    match transfer.length as usize == data.bytes.len() {
-        true => Ok(transfer),
-        false => Err(FatalError::header(16)),
+    if transfer.length as usize == data.bytes.len() {
+        Ok(transfer)
+    } else {
+        Err(FatalError::header(16))
     }
 }

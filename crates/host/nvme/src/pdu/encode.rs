@@ -109,9 +109,10 @@ impl Encoder {
         let header_digest = if self.digests.header { DIGEST } else { 0 };
         let header = kind.header_length() + header_digest;
         let has_data = length > 0;
-        let data_at = match has_data {
-            true => header.next_multiple_of((usize::from(self.alignment) + 1) * 4),
-            false => header,
+        let data_at = if has_data {
+            header.next_multiple_of((usize::from(self.alignment) + 1) * 4)
+        } else {
+            header
         };
         let data_digest = if has_data && self.digests.data {
             DIGEST

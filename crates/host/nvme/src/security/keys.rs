@@ -123,9 +123,10 @@ pub fn list(form: Form, text: &str) -> Result<BTreeMap<String, Secret>, BadList>
             return Err(BadList::Twice(number));
         }
     }
-    match hosts.is_empty() {
-        true => Err(BadList::Empty(form)),
-        false => Ok(hosts),
+    if hosts.is_empty() {
+        Err(BadList::Empty(form))
+    } else {
+        Ok(hosts)
     }
 }
 

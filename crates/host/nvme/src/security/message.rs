@@ -114,9 +114,12 @@ impl<'a> Message<'a> {
     /// When it is none, or shorter than what it says that it holds.
     pub fn of(bytes: &'a [u8], hash_length: usize) -> Result<Message<'a>, Explanation> {
         let transaction = u16_at(bytes, 4);
-        let least = |length: usize| match bytes.len() < length {
-            true => Err(Explanation::Payload),
-            false => Ok(()),
+        let least = |length: usize| {
+            if bytes.len() < length {
+                Err(Explanation::Payload)
+            } else {
+                Ok(())
+            }
         };
         match (u8_at(bytes, 0), u8_at(bytes, 1)) {
             kind::NEGOTIATE => negotiate(bytes, transaction),

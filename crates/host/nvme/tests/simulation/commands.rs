@@ -170,9 +170,10 @@ impl World {
         }
         self.end(&command, done);
         // A host whose queue was refused goes.
-        match command.what == What::Connect && !done {
-            true => self.close(key),
-            false => Ok(()),
+        if command.what == What::Connect && !done {
+            self.close(key)
+        } else {
+            Ok(())
         }
     }
 
@@ -340,9 +341,10 @@ impl World {
             0x0c => true,
             _ => false,
         };
-        match may {
-            true => Ok(()),
-            false => Err(format!("status {status:#x} of {what:?}")),
+        if may {
+            Ok(())
+        } else {
+            Err(format!("status {status:#x} of {what:?}"))
         }
     }
 
@@ -375,9 +377,10 @@ impl World {
         let field = log.get(..16).ok_or("a short log")?;
         let bytes = u128::from_le_bytes(field.try_into().map_err(|_| "a short log")?);
         let ought = u128::from(self.streams.total()) * 4096;
-        match bytes == ought {
-            true => Ok(()),
-            false => Err(format!("HBMW is {bytes}, ought to be {ought}")),
+        if bytes == ought {
+            Ok(())
+        } else {
+            Err(format!("HBMW is {bytes}, ought to be {ought}"))
         }
     }
 }

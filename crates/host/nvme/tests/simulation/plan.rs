@@ -93,9 +93,10 @@ impl Plan {
         let (all, mut first_page) = (u64::from(config.logical_pages), 0);
         let mut parts = Vec::new();
         for id in 1..=count {
-            let pages = match id == count {
-                true => all - first_page,
-                false => all / 8 + random.below(all / 4),
+            let pages = if id == count {
+                all - first_page
+            } else {
+                all / 8 + random.below(all / 4)
             };
             let handles = config.host_streams / config.reclaim_groups as u16;
             let (start, most) = match count {

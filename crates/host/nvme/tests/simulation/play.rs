@@ -44,9 +44,10 @@ impl World {
             990..992 => self.stop()?,
             _ => self.check()?,
         }
-        match self.disk.is_dead() {
-            true => self.die(),
-            false => Ok(()),
+        if self.disk.is_dead() {
+            self.die()
+        } else {
+            Ok(())
         }
     }
 
@@ -175,9 +176,10 @@ impl World {
         let blocks = part.pages * per_page;
         let most = self.random.one_of(&[1, 4, 8, 64]) * per_page;
         let count = (1 + self.random.below(most)).min(blocks / 2);
-        let within = match self.random.one_in(3) {
-            true => (32 * per_page).min(blocks - count),
-            false => blocks - count,
+        let within = if self.random.one_in(3) {
+            (32 * per_page).min(blocks - count)
+        } else {
+            blocks - count
         };
         Blocks {
             first: self.plan.first_block(part) + self.random.below(within),
@@ -252,9 +254,10 @@ impl World {
         let Some(key) = self.any_line(|_| true) else {
             return Ok(());
         };
-        match self.random.one_in(3) {
-            true => self.deliver_all(key),
-            false => self.deliver_some(key),
+        if self.random.one_in(3) {
+            self.deliver_all(key)
+        } else {
+            self.deliver_some(key)
         }
     }
 

@@ -316,10 +316,7 @@ impl World {
             }
         }
         self.check_streams()?;
-        match is_open {
-            true => Ok(()),
-            false => self.close(key),
-        }
+        if is_open { Ok(()) } else { self.close(key) }
     }
 
     /// A connection ends, by whoever's will.

@@ -64,9 +64,10 @@ impl Tree {
 
     /// What to do with a unit that is served no longer: contents in memory end with their server.
     pub(super) fn remedy(&self) -> String {
-        match self.config == config(&self.name, None) {
-            true => format!("take it away by hand ({})", self.by_hand()),
-            false => "start the server again to go on".to_owned(),
+        if self.config == config(&self.name, None) {
+            format!("take it away by hand ({})", self.by_hand())
+        } else {
+            "start the server again to go on".to_owned()
         }
     }
 
@@ -80,12 +81,13 @@ impl Tree {
                 by_hand: self.by_hand(),
             });
         }
-        match is_of(&found, &self.config, unit.bytes(), unit.block_bytes()) {
-            true => Ok(()),
-            false => Err(TcmuError::Other {
+        if is_of(&found, &self.config, unit.bytes(), unit.block_bytes()) {
+            Ok(())
+        } else {
+            Err(TcmuError::Other {
                 path: self.core.clone(),
                 found: found.split_whitespace().collect::<Vec<_>>().join(" "),
-            }),
+            })
         }
     }
 

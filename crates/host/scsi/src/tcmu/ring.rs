@@ -149,9 +149,10 @@ impl<M: Memory> Ring<M> {
         let length = (word & !KIND) as usize;
         // Entries do not wrap: the kernel fills the end up.
         let fits = length >= HEADER && self.tail + length <= self.bytes;
-        match fits {
-            true => Ok((at, length, word & KIND)),
-            false => Err(wrong),
+        if fits {
+            Ok((at, length, word & KIND))
+        } else {
+            Err(wrong)
         }
     }
 

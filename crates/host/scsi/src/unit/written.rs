@@ -46,9 +46,10 @@ impl Unit {
         if !data.is_empty() {
             self.local.write(hint, at, data).map_err(failed)?;
         }
-        match safe {
-            true => self.local.flush().map_err(failed),
-            false => Ok(()),
+        if safe {
+            self.local.flush().map_err(failed)
+        } else {
+            Ok(())
         }
     }
 
@@ -117,9 +118,10 @@ impl Unit {
             }
         };
         let Some(block) = block else {
-            let done = match unmap {
-                true => self.local.discard(at, length),
-                false => self.local.write_zeroes(hint, at, length),
+            let done = if unmap {
+                self.local.discard(at, length)
+            } else {
+                self.local.write_zeroes(hint, at, length)
             };
             return done.map_err(failed);
         };

@@ -252,10 +252,7 @@ impl World {
     }
 
     fn issue(&mut self, tag: u16, index: usize) {
-        let data = match self.lends {
-            true => 0,
-            false => memory(tag),
-        };
+        let data = if self.lends { 0 } else { memory(tag) };
         let (command, _) = self.server.encode(tag, index, data).expect("a command");
         self.under_way.push(UnderWay {
             tag,

@@ -34,9 +34,10 @@ impl Streams {
     }
 
     pub(super) fn of_group(self, group: usize, groups: usize) -> StreamId {
-        match group < groups {
-            true => StreamId((group as u16).min(self.last)),
-            false => StreamId(self.last),
+        if group < groups {
+            StreamId((group as u16).min(self.last))
+        } else {
+            StreamId(self.last)
         }
     }
 
@@ -50,9 +51,10 @@ impl Streams {
 
     /// The group of a stream's units.
     pub(super) fn group_of(self, stream: StreamId, groups: usize) -> usize {
-        match stream.index() < groups && stream.0 < self.last {
-            true => stream.index(),
-            false => groups,
+        if stream.index() < groups && stream.0 < self.last {
+            stream.index()
+        } else {
+            groups
         }
     }
 }

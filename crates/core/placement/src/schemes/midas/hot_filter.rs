@@ -138,9 +138,10 @@ impl HotFilter {
         }
         let age = self.age_sum / self.units;
         let old = self.window_pages;
-        let new = match age >= old.saturating_mul(2) {
-            true => old + old / 2,
-            false => u64::midpoint(age, old),
+        let new = if age >= old.saturating_mul(2) {
+            old + old / 2
+        } else {
+            u64::midpoint(age, old)
         };
         self.window_pages = new.max(1);
         self.left = self.window_pages;

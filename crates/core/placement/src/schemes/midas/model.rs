@@ -41,9 +41,10 @@ impl HotGroup {
 
     /// A hot group of `units` that took that traffic and left that valid share, as measured.
     pub(super) fn measured(units: u32, traffic: f64, valid: f64) -> HotGroup {
-        let until = match traffic > 0.0 {
-            true => (f64::from(units) - 0.5).max(0.0) / traffic,
-            false => 0.0,
+        let until = if traffic > 0.0 {
+            (f64::from(units) - 0.5).max(0.0) / traffic
+        } else {
+            0.0
         };
         HotGroup {
             units,
@@ -150,9 +151,10 @@ fn last_group(curve: &Curve, drive: &Drive, past: f64, units: f64, live: f64) ->
 /// MiDAS's supplement has it).
 fn hot_cold_waf(spare_factor: f64, hot_traffic: f64, hot_space: f64) -> f64 {
     let sensible = |share: f64| (0.001..=0.999).contains(&share);
-    let (r, f) = match sensible(hot_traffic) && sensible(hot_space) {
-        true => (hot_traffic, hot_space),
-        false => (0.5, 0.5),
+    let (r, f) = if sensible(hot_traffic) && sensible(hot_space) {
+        (hot_traffic, hot_space)
+    } else {
+        (0.5, 0.5)
     };
     let part = |share: f64, space: f64, waf: f64| {
         share / ((share / space) * (spare_factor / waf)).exp_m1()
@@ -165,9 +167,10 @@ fn hot_cold_waf(spare_factor: f64, hot_traffic: f64, hot_space: f64) -> f64 {
     }
     for _ in 0..40 {
         let middle = f64::midpoint(low, high);
-        match excess(middle) > 0.0 {
-            true => low = middle,
-            false => high = middle,
+        if excess(middle) > 0.0 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     f64::midpoint(low, high)
