@@ -216,6 +216,6 @@ fn a_part_of_an_experiment_leaves_nothing_behind_and_names_its_commands() {
         text(&document),
     ];
     let complaint = command::complaint(&both, 2);
-    assert!(complaint.contains("'--claim <ROW>' cannot be used with '--document <FILE>'"));
+    assert!(complaint.contains("'--claim <ROW>' cannot be used with '--document <FILE>...'"));
     assert_eq!(fs::read_to_string(&document).unwrap(), place);
 }
