@@ -107,7 +107,7 @@ fn a_value_that_unpacks_to_megabytes_is_refused_before_it_is_unpacked() {
     let words: ArrayRef = Arc::new(StringArray::from(vec!["write", "write", &long]));
     let file = foreign(&with_column(&batch, "operation", words, false), entries());
     let error = Reader::open(file.path()).unwrap_err().to_string();
-    assert!(error.contains("operation unpacks to"), "{error}");
+    assert!(error.contains("\"operation\" unpacks to"), "{error}");
     // Many short values are as good as ever.
     let (_directory, path) = written(300_000);
     assert!(Reader::open(&path).is_ok());
