@@ -1,6 +1,5 @@
 //! `anabranch run` and `anabranch record`: writes captured as they happen.
 
-mod attaching;
 mod capture;
 mod end;
 mod interrupt;
@@ -12,6 +11,5 @@ mod spark;
 mod stages;
 mod view;
 
-pub use attaching::attach;
 pub use record::record;
 pub use run::run;

@@ -2,6 +2,10 @@
 
 mod answer;
 mod arguments;
+#[cfg(feature = "live")]
+mod attaching;
+#[cfg(feature = "live")]
+mod block;
 #[cfg(feature = "calibrate")]
 mod calibrate;
 mod comparison;

@@ -1,7 +1,6 @@
 //! `anabranch watch`: devices in use, observed for as long as one likes.
 
 mod arguments;
-mod block;
 mod clock;
 mod device;
 mod kept;
@@ -29,9 +28,9 @@ use signal_hook::{
 };
 
 pub use arguments::{EXAMPLE, WatchArguments};
-pub use block::Block;
 
 use crate::{
+    block::Block,
     failure::{Failure, Result},
     say,
 };

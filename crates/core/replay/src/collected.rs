@@ -12,11 +12,8 @@
 //! in the drive, which erases it without copies of its own. The model has fewer units than the drive, so that the host
 //! collects first. It is advice: whatever it gets wrong costs copies, and no data.
 
-mod rehearsal;
 mod sold_drive;
 mod tap;
-#[cfg(test)]
-mod tests;
 
 use anabranch_placement::{Boundaries, Collection, SchemeSpec};
 use anabranch_ssd::{
@@ -26,11 +23,11 @@ use anabranch_ssd::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub(crate) use rehearsal::Rehearsal;
-use sold_drive::{SoldDrive, relocation_of};
+#[cfg(test)]
+pub(crate) use sold_drive::Sent;
+use sold_drive::SoldDrive;
+pub(crate) use sold_drive::relocation_of;
 use tap::{Step, Steps, Tap};
-
-use crate::lane::UnfitLane;
 
 /// The reason why a host cannot collect on a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -192,7 +189,7 @@ pub(crate) fn model_of(
 }
 
 /// The handle for each stream of the model: those of rewrites are the last of each reclaim group.
-fn handles_of(model: &Config) -> Vec<StreamId> {
+pub(crate) fn handles_of(model: &Config) -> Vec<StreamId> {
     let groups = model.reclaim_groups as u16;
     let (own, copies) = (model.handles(), model.internal_streams / groups);
     let each = own + copies;
@@ -203,7 +200,10 @@ fn handles_of(model: &Config) -> Vec<StreamId> {
 }
 
 impl HostModel {
-    fn new(config: Config, relocation: &mut dyn Relocate) -> Result<HostModel, ConfigError> {
+    pub(crate) fn new(
+        config: Config,
+        relocation: &mut dyn Relocate,
+    ) -> Result<HostModel, ConfigError> {
         let handles = handles_of(&config);
         let mut steps = Steps::new(config.streams(), config.pages_per_unit);
         let tap = Tap {
@@ -278,6 +278,12 @@ impl Collected {
             Some(model) => model.device.clock_pages(),
             None => self.counters.host_pages,
         }
+    }
+
+    /// All commands that the drive was sent.
+    #[cfg(test)]
+    pub(crate) fn sent(&self) -> &[Sent] {
+        &self.drive.sent
     }
 
     /// The host's rewrites and the drive's copies.
@@ -425,13 +431,4 @@ pub(crate) enum CollectError {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Device(#[from] DeviceError),
-}
-
-impl From<CollectError> for UnfitLane {
-    fn from(error: CollectError) -> UnfitLane {
-        match error {
-            CollectError::Config(error) => UnfitLane::Drive(error),
-            CollectError::Device(error) => UnfitLane::Before(error),
-        }
-    }
 }

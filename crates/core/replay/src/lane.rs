@@ -1,5 +1,9 @@
 //! One scheme on one device, fed with requests.
 
+#[cfg(test)]
+mod host_collects;
+mod rehearsal;
+
 use std::{cmp::Reverse, sync::Arc};
 
 use anabranch_placement::{
@@ -16,12 +20,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    collected::{CannotCollect, Rehearsal},
+    collected::CannotCollect,
     details::{SchemeDetails, Watch},
     engine::Engine,
     pages::{BeyondDrive, Pages},
     series::Series,
 };
+use rehearsal::Rehearsal;
 
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
 /// their cache misses overlap (our choice).
@@ -146,7 +151,7 @@ pub struct Lane {
     /// The sample of pages that the device has, where the scheme is shown more.
     pub(crate) sample: Option<Sample>,
     /// Comparison of a host that collects.
-    pub(crate) rehearsal: Option<Box<Rehearsal>>,
+    rehearsal: Option<Box<Rehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
     pub(crate) clock_pages: u64,

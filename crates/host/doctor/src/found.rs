@@ -157,3 +157,8 @@ pub struct Neighbour {
     #[serde(serialize_with = "asked")]
     pub handles: Result<Vec<u16>, String>,
 }
+
+/// Whether a running system needs what is mounted there (Filesystem Hierarchy Standard 3.0, section 3).
+pub(crate) fn is_the_systems(place: &str) -> bool {
+    ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var"].contains(&place)
+}

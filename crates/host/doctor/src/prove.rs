@@ -20,7 +20,7 @@ use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};
 use serde::Serialize;
 
-use crate::found::{Device, Found};
+use crate::found::{Device, Found, is_the_systems};
 use crate::verdict::Conduit;
 
 /// Bytes written through each conduit. Our choice.
@@ -99,11 +99,6 @@ fn mounted(whole: &str, place: &str) -> String {
     } else {
         format!("{whole} is mounted on {place}: `umount {place}` first, nothing was written")
     }
-}
-
-/// Whether a running system needs what is mounted there (Filesystem Hierarchy Standard 3.0, section 3).
-pub(crate) fn is_the_systems(place: &str) -> bool {
-    ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var"].contains(&place)
 }
 
 /// Refuses a drive that is mounted, parted or used by anybody: writes would disturb its user, and the user the counts.

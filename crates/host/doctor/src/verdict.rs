@@ -5,10 +5,7 @@ mod company;
 use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::{
-    found::{Device, Drive, Found, Mount, Placement},
-    prove::is_the_systems,
-};
+use crate::found::{Device, Drive, Found, Mount, Placement, is_the_systems};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -36,8 +36,8 @@ use crate::{
     controller::{Controller, ErrorEntry, Notice},
     options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
+    places::Place,
     security::{Names, Tls},
-    server::places::Place,
     target::Target,
     totals::Tally,
 };

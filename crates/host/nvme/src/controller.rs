@@ -337,7 +337,7 @@ impl Controllers {
     }
 
     /// Creates a controller of a host; `None` where there are too many. Those of hosts that have not authenticated take
-    /// no place: the connections they come by are few ([`crate::server::places`]).
+    /// no place: the connections they come by are few ([`crate::places`]).
     pub(crate) fn create(
         &mut self,
         (purpose, is_proven): (Purpose, bool),

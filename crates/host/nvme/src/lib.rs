@@ -52,6 +52,7 @@ mod metrics;
 pub mod namespace;
 pub mod options;
 pub mod pdu;
+mod places;
 pub mod security;
 mod server;
 pub mod store;

@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use crate::{
-    drive::ServedDrive, namespace::Namespace, server::places::Places, target::Target, totals::Tally,
+    drive::ServedDrive, namespace::Namespace, places::Places, target::Target, totals::Tally,
 };
 
 /// Connections at a time, and how long one may take (our choice).

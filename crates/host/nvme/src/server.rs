@@ -1,6 +1,5 @@
 //! Listening for hosts.
 
-pub(crate) mod places;
 mod ticking;
 
 use std::{
@@ -26,10 +25,10 @@ use crate::{
     controller::MOST_DISCOVERIES,
     metrics::{self, More},
     options::DISCOVERY,
+    places::Places,
     security::Tls,
     target::Target,
 };
-use places::Places;
 
 /// Connections whose hosts have proven nothing yet: 64, and all queues of eight hosts (our choice). A Linux host opens
 /// the TCP connections of all its queues before it sends the first Connect.

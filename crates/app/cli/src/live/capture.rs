@@ -12,9 +12,10 @@ use anabranch_probe::{Captured, LeftOut, Options, Probe, Whose};
 use anabranch_trace::{Capture, Io, Sample, Sampled, Tables, TraceError, Writer};
 use serde_json::Value;
 
-use super::{attaching::attach, interrupt::Interrupt};
+use super::interrupt::Interrupt;
 use crate::{
     arguments::CaptureArguments,
+    attaching::attach,
     failure::{Failure, Result},
     kernel::said_by_kernel,
 };

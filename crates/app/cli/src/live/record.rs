@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command},
 };
 
@@ -21,6 +21,7 @@ use serde_json::json;
 use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
+    block::Block,
     failure::{Failure, Result, all},
     look::TableArguments,
     output::is_standard_output,
@@ -29,7 +30,6 @@ use crate::{
     say,
     source::open,
     tenants,
-    watch::Block,
 };
 
 /// Bytes of the pages that are sampled: pages of memory, which is what file systems write.
@@ -87,10 +87,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
     meter.clear();
     let left_out = is_filtered.then(|| capturing.left_out());
     if !block.is_there() {
-        say::line(&format!(
-            "{} is gone, or another than before: the trace holds what was seen until then",
-            line(&arguments.device.to_string_lossy())
-        ));
+        say::line(&is_gone(&arguments.device));
     }
     let recorded = capturing.finish(block.bytes, "", &arguments.command, None, &mut interrupt);
     let capture = recorded.tables.capture.clone();
@@ -108,6 +105,14 @@ pub fn record(arguments: &RecordArguments) -> Result {
         }),
     };
     all([printed, failed, ended])
+}
+
+/// The note on a device that was taken away meanwhile.
+fn is_gone(device: &Path) -> String {
+    format!(
+        "{} is gone, or another than before: the trace holds what was seen until then",
+        line(&device.to_string_lossy())
+    )
 }
 
 /// The processes whose writes are recorded; everybody's if empty.

@@ -18,16 +18,17 @@ use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
 use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
 
 use super::{
-    block::Block,
     model::{Kept, Model, Plan},
     numbering::Numbering,
     traces::Traces,
     truth::Truth,
 };
 use crate::{
+    attaching,
+    block::Block,
     failure::{Failure, Result},
     kernel::said_by_kernel,
-    live, say,
+    say,
 };
 
 /// Contexts a snapshot lists of a device (our choice: what a person looks through).
@@ -138,7 +139,7 @@ impl Watched {
             ..defaults
         };
         let is_ended = || attach.is_ended.load(Ordering::Relaxed);
-        self.probe = Some(live::attach(options, is_ended)?);
+        self.probe = Some(attaching::attach(options, is_ended)?);
         self.untold = Untold::default();
         self.tell_only_sampled();
         self.kernel_mark = self.block.written_bytes();

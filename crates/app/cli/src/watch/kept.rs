@@ -9,8 +9,9 @@ use std::{
 use anabranch_trace::{Rate, WholeFile};
 use anabranch_watch::{DeviceState, State, Track};
 
-use super::{block::Block, model::Plan};
+use super::model::Plan;
 use crate::{
+    block::Block,
     failure::{Failure, Result},
     say,
 };

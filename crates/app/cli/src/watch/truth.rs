@@ -2,7 +2,7 @@
 
 use anabranch_watch::DriveView;
 
-use super::block::Block;
+use crate::block::Block;
 
 /// A drive that counts, and what it had counted when watching began.
 #[cfg(feature = "steer")]

@@ -6,7 +6,7 @@ use super::{SchemeSpec, canonical_name};
 use crate::{collection::Collection, error::SchemeError, scheme::DeviceHalf};
 
 impl SchemeSpec {
-    /// How the host collects; `None` where it leaves that to the drive.
+    /// The host's way to collect; `None` where it leaves that to the drive.
     pub fn collection(&self) -> Option<&Collection> {
         self.collection.as_ref()
     }

@@ -28,7 +28,7 @@ pub(super) struct SoldDrive {
 /// A command of the host to the drive.
 #[cfg(test)]
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Sent {
+pub(crate) enum Sent {
     Write(u32, StreamId),
     Discard(PageRange),
 }
@@ -44,7 +44,7 @@ struct Tenant {
 
 /// The relocation of a drive as sold: one unit of copies for all handles, and one for each handle that is persistently
 /// isolated.
-pub(super) fn relocation_of(drive: &Config) -> RelocationKind {
+pub(crate) fn relocation_of(drive: &Config) -> RelocationKind {
     if drive.persistently_isolated > 0 {
         RelocationKind::Fdp
     } else {

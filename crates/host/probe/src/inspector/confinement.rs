@@ -38,8 +38,11 @@ pub(super) fn confine(limits: &Limits) -> io::Result<()> {
     ] {
         setrlimit(resource, most, most)?;
     }
-    // SAFETY: the default action is no function.
-    unsafe { signal(Signal::SIGALRM, SigHandler::SigDfl) }?;
+    // SIGBUS too: the standard library's handler returns once before the process ends.
+    for number in [Signal::SIGALRM, Signal::SIGBUS] {
+        // SAFETY: the default action is no function.
+        unsafe { signal(number, SigHandler::SigDfl) }?;
+    }
     let permitted = permitted()?;
     if Uid::effective().is_root() {
         prctl::set_keepcaps(true)?;

@@ -6,10 +6,10 @@ use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, Sch
 use anabranch_ssd::{Config, Counters};
 use anabranch_trace::Io;
 
-use super::{CannotCollect, Collected, HostModel, model_of, relocation_of};
+use super::{Lane, LaneError, Start, UnfitLane};
 use crate::{
+    collected::{CannotCollect, CollectError, Collected, HostModel, model_of, relocation_of},
     engine::Engine,
-    lane::{Lane, LaneError, Start, UnfitLane},
     pages::Pages,
 };
 
@@ -22,7 +22,7 @@ const WINDOW: usize = 8;
 const BEHIND: f64 = 0.001;
 
 /// The host half alone, rehearsed beside a host that collects.
-pub(crate) struct Rehearsal {
+pub(super) struct Rehearsal {
     /// None where the host collects whatever it costs.
     half: Option<Box<Lane>>,
     logical_pages: u64,
@@ -42,7 +42,7 @@ enum Turn {
 }
 
 impl Rehearsal {
-    pub(crate) fn learn(&mut self, names: &Names) {
+    pub(super) fn learn(&mut self, names: &Names) {
         if let Some(half) = &mut self.half {
             half.learn(names);
         }
@@ -51,7 +51,7 @@ impl Rehearsal {
         }
     }
 
-    pub(crate) fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
+    pub(super) fn restore_lifetimes(&mut self, known: &KnownLifetimes) {
         if let Some(half) = &mut self.half {
             half.restore_lifetimes(known);
         }
@@ -101,9 +101,18 @@ fn gives_up(then: &(Counters, Counters), now: &(Counters, Counters)) -> bool {
     behind(&now.0, &now.1) && behind(&now.0.since(&then.0), &now.1.since(&then.1))
 }
 
+impl From<CollectError> for UnfitLane {
+    fn from(error: CollectError) -> UnfitLane {
+        match error {
+            CollectError::Config(error) => UnfitLane::Drive(error),
+            CollectError::Device(error) => UnfitLane::Before(error),
+        }
+    }
+}
+
 impl Lane {
     /// Performs a request on the rehearsal's drive, and does what the comparison with it calls for.
-    pub(crate) fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
+    pub(super) fn rehearse(&mut self, io: &Io) -> Result<(), LaneError> {
         let Some(mut rehearsal) = self.rehearsal.take() else {
             return Ok(());
         };
@@ -138,7 +147,7 @@ impl Lane {
     }
 
     /// The lane of a scheme whose host collects.
-    pub(crate) fn collected(
+    pub(super) fn collected(
         spec: &SchemeSpec,
         collection: &Collection,
         drive: &Config,
