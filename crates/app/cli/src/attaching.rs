@@ -22,12 +22,10 @@ pub fn attach(options: Options, mut is_ended: impl FnMut() -> bool) -> Result<Pr
         // Nobody waits for a probe that comes after an interruption.
         let _ = sender.send(Probe::attach(&options));
     });
-    let thread = spawned.map_err(Failure::work)?;
+    spawned.map_err(Failure::work)?;
     loop {
         match attached.recv_timeout(PAUSE) {
             Ok(probe) => {
-                // The thread's memory is given back by its end, which `give_back_freed_memory` counts on.
-                let _ = thread.join();
                 return probe.map_err(|error| match error {
                     ProbeError::NotABlockDevice { .. } => Failure::usage(error),
                     _ => Failure::work(error),

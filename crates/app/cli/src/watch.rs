@@ -19,7 +19,7 @@ use std::{
 };
 
 use anabranch_compare::{bytes, share};
-use anabranch_probe::give_back_freed_memory;
+use anabranch_probe::{give_back_freed_memory, share_one_heap};
 use anabranch_watch::{Budget, DeviceState, Excess, Keep, Limits, SCHEMA, Snapshot};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -55,6 +55,8 @@ const PLANNED: u64 = 2;
 
 /// Watches devices until it is told to stop.
 pub fn watch(arguments: &WatchArguments) -> Result {
+    // Attaching, on a thread of its own, needs megabytes for a moment.
+    share_one_heap();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

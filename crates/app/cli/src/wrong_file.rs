@@ -33,10 +33,13 @@ pub fn is_trace(path: &Path) -> bool {
     head(path).is_some_and(|head| head.starts_with(b"PAR1"))
 }
 
-/// Whether a file is in the form of another tool, whichever that is: neither ours nor page numbers, which have no form.
+/// Whether a file is to be read in the form of another tool, whichever that is: it is neither ours, nor named as if it
+/// were, nor page numbers, which have no form.
 pub fn is_foreign(path: &Path) -> bool {
-    let is_raw = path.extension().is_some_and(|extension| extension == "u32");
-    !is_raw && head(path).is_some_and(|head| !head.starts_with(b"PAR1"))
+    let is_named = path
+        .extension()
+        .is_some_and(|extension| extension == "u32" || extension == "parquet");
+    !is_named && head(path).is_some_and(|head| !head.starts_with(b"PAR1"))
 }
 
 fn of_head(head: &[u8], path: &Path) -> Option<String> {

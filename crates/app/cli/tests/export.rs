@@ -251,16 +251,18 @@ fn the_command_that_a_verdict_names_works_as_it_stands() {
         text(&shipped("mariadb-tpcc")),
         "--unit",
         "4MiB",
+        "--fill",
+        "90%",
         "--scheme",
         "baseline+gc,pcstream",
         "--json",
     ]));
     let next = replayed["verdict"]["next"].as_str().unwrap();
     let command = next.split(": anabranch ").nth(1).unwrap();
-    assert!(command.contains(" --unit 4MiB "), "{command}");
-    let mut words: Vec<&str> = command.split(' ').collect();
+    assert!(command.contains(" --unit 4MiB"), "{command}");
     let to = directory.path().join("advice");
-    *words.last_mut().unwrap() = text(&to);
+    let command = command.replace("-o advice", &format!("-o {}", text(&to)));
+    let words: Vec<&str> = command.split(' ').collect();
     let done = anabranch(&words);
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}");

@@ -139,7 +139,7 @@ fn the_csv_holds_the_results_numbers() {
     let csv = browser.download("waf");
     let points: Vec<[u64; 2]> = rows(&csv)
         .iter()
-        .filter(|row| row[0] == "baseline")
+        .filter(|row| row[0] == schemes[0]["name"])
         .map(|row| [row[1].parse().unwrap(), row[2].parse().unwrap()])
         .collect();
     let series = schemes[0]["series"].as_array().unwrap().iter();
@@ -246,7 +246,15 @@ fn the_verdict_has_the_same_words_on_the_terminal_on_the_page_and_as_json() {
     let questions: [(&[&str], &str); 3] = [
         (&[ROCKSDB], "the kernel refused"),
         (
-            &[own, "--unit", "1MiB", "--over-provisioning", "60%"],
+            &[
+                own,
+                "--unit",
+                "256KiB",
+                "--fill",
+                "90%",
+                "--over-provisioning",
+                "60%",
+            ],
             "Not worth it",
         ),
         (&[own, "--size", "16GiB"], "No answer yet"),

@@ -131,6 +131,8 @@ pub struct Collected {
     counters: Counters,
     rewritten_pages: u64,
     given_up_at: Option<u64>,
+    /// After giving up, the pages until the unit of each stream ends as the host half believes; 0 once it is right.
+    room: Vec<u32>,
     memory_bytes: u64,
 }
 
@@ -247,6 +249,7 @@ impl Collected {
             counters: Counters::default(),
             rewritten_pages: 0,
             given_up_at: None,
+            room: vec![0; usize::from(drive.host_streams)],
         };
         collected.count();
         Ok(collected)
@@ -311,10 +314,16 @@ impl Collected {
         self.memory_bytes += memory_bytes(device);
     }
 
-    /// Gives up collecting: from now on streams are handles of the drive.
-    pub(crate) fn give_up(&mut self) {
+    /// Gives up collecting: from now on streams are handles of the drive, whose units the host half believes to have so
+    /// much room.
+    pub(crate) fn give_up(&mut self, room: Vec<u32>) -> Result<(), DeviceError> {
         self.model = None;
         self.given_up_at = Some(self.counters.host_pages);
+        self.room = room;
+        // A unit left open for rewrites that come no more would be a spare unit less for good.
+        (0..self.config.host_streams)
+            .map(StreamId)
+            .try_for_each(|handle| self.drive.update(handle))
     }
 
     /// Goes on with a model that knows nothing.
@@ -333,9 +342,9 @@ impl Collected {
             let written = match pages {
                 Pages::Run(pages) => {
                     let pages: Vec<u32> = pages.indices().map(|page| page as u32).collect();
-                    self.drive.write(&pages, stream)
+                    self.write_plainly(&pages, stream)
                 }
-                Pages::Scattered(pages) => self.drive.write(pages, stream),
+                Pages::Scattered(pages) => self.write_plainly(pages, stream),
             };
             self.count();
             return written;
@@ -351,6 +360,22 @@ impl Collected {
         let repeated = self.repeat();
         self.count();
         modelled.and(repeated)
+    }
+
+    /// Writes pages with a handle of the drive. IMPORTANT: its first unit after giving up ends where the host half believes
+    /// that it does; a scheme that fills rare streams' units to the page would otherwise leave them open for good.
+    fn write_plainly(&mut self, pages: &[u32], stream: StreamId) -> Result<(), DeviceError> {
+        let room = &mut self.room[stream.index()];
+        let (first, rest) = pages.split_at(pages.len().min(*room as usize));
+        if !first.is_empty() {
+            *room -= first.len() as u32;
+            let ends = *room == 0;
+            self.drive.write(first, stream)?;
+            if ends {
+                self.drive.update(stream)?;
+            }
+        }
+        self.drive.write(rest, stream)
     }
 
     /// Has the drive repeat the model's steps.

@@ -184,9 +184,9 @@ fn compared(names: &[&str], ios: &[Io]) -> Vec<SchemeResult> {
 }
 
 #[test]
-fn a_gap_is_closed_from_the_baseline_to_the_bound() {
+fn a_gap_is_closed_from_an_ordinary_drive_to_the_bound() {
     let ios = hot_and_cold();
-    let mut schemes = compared(&["baseline", "baseline+gc", "oracle"], &ios);
+    let mut schemes = compared(&["baseline+gc", "oracle-rate", "oracle"], &ios);
     close_gaps(&mut schemes, &["oracle".to_owned(), "absent".to_owned()]);
     let share = |index: usize| schemes[index].gap_closed["oracle"];
     assert!(schemes.iter().all(|scheme| scheme.gap_closed.len() == 1));
@@ -197,12 +197,12 @@ fn a_gap_is_closed_from_the_baseline_to_the_bound() {
 }
 
 #[test]
-fn without_a_baseline_or_a_gap_there_is_no_share() {
+fn without_an_ordinary_drive_or_a_gap_there_is_no_share() {
     let ios = hot_and_cold();
-    let mut schemes = compared(&["baseline+gc", "oracle"], &ios);
+    let mut schemes = compared(&["baseline", "oracle"], &ios);
     close_gaps(&mut schemes, &["oracle".to_owned()]);
     assert!(schemes.iter().all(|scheme| scheme.gap_closed.is_empty()));
-    let mut schemes = compared(&["baseline", "oracle"], &ios[..100]);
+    let mut schemes = compared(&["baseline+gc", "oracle"], &ios[..100]);
     close_gaps(&mut schemes, &["oracle".to_owned()]);
     assert!(schemes.iter().all(|scheme| scheme.gap_closed.is_empty()));
 }

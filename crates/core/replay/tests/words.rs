@@ -49,7 +49,7 @@ fn clauses(text: &str) -> Vec<(usize, &str)> {
             .strip_prefix("/// ")
             .or_else(|| line.strip_prefix("//! "));
         comment.is_some_and(|comment| {
-            let first = comment.split(' ').next().unwrap();
+            let first = comment.split(|c: char| !c.is_alphabetic()).next().unwrap();
             CLAUSES.contains(&first) && !comment.ends_with('?')
         })
     };

@@ -1,6 +1,6 @@
 //! Memory that was needed for a moment: much of it by attaching a probe, which so is where this is.
 //!
-//! `unsafe` only for one call of the C library, which no safe wrapper covers.
+//! `unsafe` only for two calls of the C library, which no safe wrapper covers.
 #![allow(unsafe_code)]
 
 /// Gives memory that was freed back to the kernel. glibc keeps large pieces once it has had one back, and puts what is
@@ -11,5 +11,15 @@ pub fn give_back_freed_memory() {
     // SAFETY: any thread may call it at any time; it touches free memory alone.
     unsafe {
         nix::libc::malloc_trim(0);
+    }
+}
+
+/// Has all threads that begin from now on allocate from one heap. glibc gives each a heap of its own, whose free end
+/// [`give_back_freed_memory`] cannot give back.
+pub fn share_one_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number that the allocator reads.
+    unsafe {
+        nix::libc::mallopt(nix::libc::M_ARENA_MAX, 1);
     }
 }

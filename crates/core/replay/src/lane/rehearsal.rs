@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
-use anabranch_ssd::{Config, Counters};
+use anabranch_ssd::{Config, Counters, StreamId};
 use anabranch_trace::Io;
 
 use super::{Lane, LaneError, Start, UnfitLane};
@@ -17,6 +17,8 @@ use crate::{
 const JUDGEMENTS_PER_CAPACITY: u64 = 16;
 /// Judgements back to which both are compared: half a capacity (our choice: the first falls before two capacities).
 const WINDOW: usize = 8;
+/// Capacities of writes after which the bound holds: what was won or lost before does not count.
+const LEARNING_CAPACITIES: u64 = 2;
 /// The share of media pages by which collecting may be behind before the host gives up (our choice: a fifth of the bound
 /// of 0.5 % that the choice is to hold).
 const BEHIND: f64 = 0.001;
@@ -28,15 +30,17 @@ pub(super) struct Rehearsal {
     logical_pages: u64,
     next_at: u64,
     /// The counts of both at the last judgements, since the half began to copy.
-    past: VecDeque<(Counters, Counters)>,
+    past: VecDeque<Both>,
+    /// The counts of both from which the bound holds: zero until [`LEARNING_CAPACITIES`] are written.
+    since: Both,
     /// When the host forgets what it knew, and the policy and the model it begins anew with.
     restart: Option<(u64, Policy, HostModel)>,
 }
 
 /// The next thing a collecting host does, beside going on.
 enum Turn {
-    /// The host half alone is better: its policy takes over.
-    GiveUp(Policy),
+    /// The host half alone is better: it takes over.
+    GiveUp(Box<Lane>),
     /// The host forgets what it knew.
     Restart(Policy, Box<HostModel>),
 }
@@ -80,25 +84,34 @@ impl Rehearsal {
         if now.1.copied_pages == 0 {
             return None;
         }
+        if self.since.0.host_pages == 0
+            && ours.host_pages >= LEARNING_CAPACITIES * self.logical_pages
+        {
+            self.since = now;
+        }
         self.past.push_back(now);
         if self.past.len() <= WINDOW {
             return None;
         }
         let then = self.past.pop_front()?;
-        if !gives_up(&then, &now) {
+        if !gives_up(&self.since, &then, &now) {
             return None;
         }
         let half = self.half.take()?;
-        Some(Turn::GiveUp(half.into_policy()))
+        Some(Turn::GiveUp(half))
     }
 }
 
-/// Whether collecting has cost more than the host half alone, both in all and since `then`. Counts are (ours, the half's).
-fn gives_up(then: &(Counters, Counters), now: &(Counters, Counters)) -> bool {
-    let behind = |ours: &Counters, half: &Counters| {
+/// Counts of a host that collects, and of the host half alone.
+type Both = (Counters, Counters);
+
+/// Whether collecting has cost more than the host half alone, both since `start` and since `then`.
+fn gives_up(start: &Both, then: &Both, now: &Both) -> bool {
+    let is_behind = |from: &Both| {
+        let (ours, half) = (now.0.since(&from.0), now.1.since(&from.1));
         ours.media_pages() as f64 > half.media_pages() as f64 * (1.0 + BEHIND)
     };
-    behind(&now.0, &now.1) && behind(&now.0.since(&then.0), &now.1.since(&then.1))
+    is_behind(start) && is_behind(then)
 }
 
 impl From<CollectError> for UnfitLane {
@@ -120,14 +133,18 @@ impl Lane {
         if turn.is_some() {
             self.flush_batch()?;
         }
+        let record = self.driven.records;
         let Engine::Collected(collected) = &mut self.driven.engine else {
             return Ok(());
         };
         match turn {
-            Some(Turn::GiveUp(policy)) => {
-                self.policy = policy;
-                collected.give_up();
-                return Ok(());
+            Some(Turn::GiveUp(mut half)) => {
+                half.flush_batch()?;
+                let room = half.unit_room();
+                self.policy = half.policy;
+                return collected
+                    .give_up(room)
+                    .map_err(|problem| LaneError::Device { record, problem });
             }
             Some(Turn::Restart(policy, model)) => {
                 self.policy = policy;
@@ -141,9 +158,16 @@ impl Lane {
         Ok(())
     }
 
-    /// The policy, when the lane is needed no more.
-    fn into_policy(self) -> Policy {
-        self.policy
+    /// Pages until the unit of each host stream ends; 0 where none is open.
+    fn unit_room(&self) -> Vec<u32> {
+        let Engine::Counted(device) = &self.driven.engine else {
+            return Vec::new();
+        };
+        let all = device.config().pages_per_unit;
+        let streams = (0..device.config().host_streams).map(StreamId);
+        let room = streams.map(|stream| device.unit_room(stream));
+        room.map(|room| if room == all { 0 } else { room })
+            .collect()
     }
 
     /// The lane of a scheme whose host collects.
@@ -191,6 +215,7 @@ impl Lane {
             logical_pages,
             next_at: 0,
             past: VecDeque::new(),
+            since: Both::default(),
             restart: restart.transpose()?,
         }));
         Ok(lane)
@@ -230,15 +255,23 @@ mod tests {
     #[test]
     fn a_host_gives_up_that_is_behind_in_all_and_lately() {
         let then = (counts(1000, 100), counts(1000, 100));
-        let lately = |ours, half| gives_up(&then, &(counts(2000, ours), counts(2000, half)));
+        let none = Both::default();
+        let lately = |ours, half| gives_up(&none, &then, &(counts(2000, ours), counts(2000, half)));
         assert!(lately(203, 200));
         assert!(!lately(202, 200), "within the bound");
         assert!(!lately(190, 200));
         let ahead = (counts(1000, 100), counts(1000, 150));
-        let since = |ours, half| gives_up(&ahead, &(counts(2000, ours), counts(2000, half)));
+        let since = |ours, half| gives_up(&none, &ahead, &(counts(2000, ours), counts(2000, half)));
         assert!(!since(220, 250), "behind lately, ahead in all");
         let behind = (counts(1000, 150), counts(1000, 100));
-        let since = |ours, half| gives_up(&behind, &(counts(2000, ours), counts(2000, half)));
+        let since =
+            |ours, half| gives_up(&none, &behind, &(counts(2000, ours), counts(2000, half)));
         assert!(!since(250, 220), "behind in all, ahead lately");
+        let since =
+            |ours, half| gives_up(&ahead, &ahead, &(counts(2000, ours), counts(2000, half)));
+        assert!(
+            since(220, 250),
+            "ahead before the bound holds, behind since"
+        );
     }
 }
