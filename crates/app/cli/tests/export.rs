@@ -245,14 +245,11 @@ fn each_database_is_told_what_its_own_options_can_do() {
 #[test]
 fn the_command_that_a_verdict_names_works_as_it_stands() {
     let directory = TempDir::new().unwrap();
-    // On the drive that is taken without an option, this trace cannot be replayed at all.
     let replayed = json(&anabranch(&[
         "replay",
-        text(&shipped("mariadb-tpcc")),
+        text(&shipped("rocksdb-demo")),
         "--unit",
         "4MiB",
-        "--fill",
-        "90%",
         "--scheme",
         "baseline+gc,pcstream",
         "--json",

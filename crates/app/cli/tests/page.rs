@@ -242,19 +242,13 @@ fn the_verdict_has_the_same_words_on_the_terminal_on_the_page_and_as_json() {
     let directory = TempDir::new().unwrap();
     let own = trace(&directory);
     let own = text(&own);
+    let uniform = directory.path().join("uniform.u32");
+    fs::write(&uniform, random_pages(60_000, 1 << 12)).unwrap();
     // Worth it but for refused hints; not worth it; too little written to judge.
     let questions: [(&[&str], &str); 3] = [
         (&[ROCKSDB], "the kernel refused"),
         (
-            &[
-                own,
-                "--unit",
-                "256KiB",
-                "--fill",
-                "90%",
-                "--over-provisioning",
-                "60%",
-            ],
+            &[text(&uniform), "--unit", "64KiB", "--fill", "90%"],
             "Not worth it",
         ),
         (&[own, "--size", "16GiB"], "No answer yet"),
@@ -287,18 +281,22 @@ fn one_scheme_and_all_schemes_have_a_page() {
     assert_eq!(rows, result["schemes"].as_array().unwrap().len());
 }
 
+/// Page numbers as a file of them holds, drawn at random below a power of two.
+fn random_pages(count: usize, pages: u32) -> Vec<u8> {
+    // A generator of full period modulo 2^32 (Hull and Dobell); its high bits are the random ones.
+    let next = |state: &u32| Some(state.wrapping_mul(0x2_F415).wrapping_add(0x3_0F01));
+    let states = std::iter::successors(Some(1_u32), next).take(count);
+    states
+        .flat_map(|state| (state >> 14 & (pages - 1)).to_le_bytes())
+        .collect()
+}
+
 #[test]
 fn ten_million_writes_of_nobody_known_have_a_small_page() {
     let directory = TempDir::new().unwrap();
     let trace = directory.path().join("uniform.u32");
-    // A generator of full period modulo 2^18, the pages of a 1 GiB drive.
-    let mut page = 1_u32;
-    let mut bytes = Vec::new();
-    for _ in 0..10_000_000 {
-        page = page.wrapping_mul(0x2_F415).wrapping_add(0x3_0F01) & 0x3_FFFF;
-        bytes.extend((page ^ (page >> 9)).to_le_bytes());
-    }
-    fs::write(&trace, bytes).unwrap();
+    // The pages of a 1 GiB drive.
+    fs::write(&trace, random_pages(10_000_000, 1 << 18)).unwrap();
     let drive = ["--size", "1GiB", "--unit", "256KiB"];
     let schemes = ["--scheme", "baseline,autostream-sfr"];
     let arguments = [&[text(&trace)], &drive[..], &schemes[..]].concat();

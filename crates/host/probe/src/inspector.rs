@@ -236,6 +236,17 @@ pub(crate) mod tests {
         line.unwrap().trim().to_owned()
     }
 
+    /// Whether a thread of a process runs, or waits for something else than to go on.
+    fn runs(pid: u32) -> bool {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let mut states = threads.filter_map(|one| {
+            let status = fs::read_to_string(one.ok()?.path().join("status")).ok()?;
+            let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+            Some(state?.trim().to_owned())
+        });
+        states.any(|state| state.starts_with(['R', 'S', 'D']))
+    }
+
     #[test]
     fn an_inspector_has_no_user_and_few_privileges() {
         let mut inspector = Inspector::new(LIMITS);
@@ -298,6 +309,10 @@ pub(crate) mod tests {
             let running = inspector.running.as_ref().unwrap();
             let pid = i32::try_from(running.child.id()).unwrap();
             kill(Pid::from_raw(pid), signal).unwrap();
+            // Its first thread takes the signal, and another answers: both must have ended or stopped.
+            while runs(running.child.id()) {
+                sleep(Duration::from_millis(1));
+            }
             let began = Instant::now();
             assert_eq!(ask(&mut inspector, &Question::Program(1)), None);
             assert!(began.elapsed() < Duration::from_secs(5));
