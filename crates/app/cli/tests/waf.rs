@@ -134,8 +134,13 @@ fn a_served_drives_pages_give_the_counts_of_its_own_report() {
     let options = HostOptions::numbered(SUBSYSTEM, 1);
     let mut host = Host::connect(served.address(), &options).unwrap();
     let data = vec![7; 64 << 10];
-    for round in 0..3 * 1024_u64 {
-        host.write(round * 7919 % 1000 * 16, &data, Tag::None)
+    // Overwritten at random (Knuth's MMIX generator), so that garbage collection copies.
+    let mut state = 1_u64;
+    for _ in 0..3 * 1024 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        host.write((state >> 33) % 1000 * 16, &data, Tag::None)
             .unwrap();
     }
     let mut known = |has_fdp| {
@@ -150,7 +155,7 @@ fn a_served_drives_pages_give_the_counts_of_its_own_report() {
         Amplification::of(&counts)
     };
     let (by_fdp, by_ocp) = (known(true), known(false));
-    assert_eq!(by_fdp.host_bytes(), Some(3 * 64 << 20));
+    assert_eq!(by_fdp.host_bytes(), Some((3 * 64) << 20));
     assert_eq!(by_fdp.flash.unwrap().log, "FDP statistics");
     assert!(by_fdp.waf() > Some(1.0), "{by_fdp:?}");
     // By SMART and OCP's log, whose host bytes are rounded up to data units.

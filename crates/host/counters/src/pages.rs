@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_of_an_unknown_vendor_is_told_with_its_need() {
+    fn a_drive_of_an_unknown_vendor_is_reported_with_its_need() {
         let words = missing(&of(0x144d));
         assert!(
             words.contains("no log of its vendor's") && words.contains("144d"),

@@ -102,8 +102,13 @@ impl Source {
         Ok(match self {
             Source::Namespace { name, log } => {
                 let counts = log.counts();
-                let has_flash = Amplification::of(&counts).flash.is_some();
-                let need = (!has_flash).then(|| missing(log.drive()));
+                let known = Amplification::of(&counts);
+                let need = match (known.host, known.flash) {
+                    // Every drive has the SMART log.
+                    (None, None) => Some("the drive does not answer".to_owned()),
+                    (_, None) => Some(missing(log.drive())),
+                    _ => None,
+                };
                 Reading {
                     device: name.clone(),
                     model: Some(log.model().to_owned()),
