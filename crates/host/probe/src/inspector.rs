@@ -102,8 +102,6 @@ impl Inspector {
         let child = Command::new("/proc/self/exe")
             .arg0("anabranch-inspector")
             .arg(WORD)
-            // A test program answers on its first thread then, as other programs do: privileges are a thread's.
-            .args(cfg!(test).then_some("--test-threads=1"))
             .env_clear()
             .env(MARK, "1")
             .current_dir("/")
@@ -228,8 +226,13 @@ pub(crate) mod tests {
         })
     }
 
+    /// A field of the newest thread: privileges are a thread's, and a test program answers on one of its own.
     fn status(pid: u32, field: &str) -> String {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let threads = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap());
+        let newest = threads.max_by_key(|thread| thread.parse::<u32>().unwrap());
+        let status = format!("/proc/{pid}/task/{}/status", newest.unwrap());
+        let status = fs::read_to_string(status).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field));
         line.unwrap().trim().to_owned()
     }
@@ -243,6 +246,8 @@ pub(crate) mod tests {
         let held = u64::from_str_radix(&status(pid, "CapEff:"), 16).unwrap();
         assert_eq!(held & !(1 << 2 | 1 << 19 | 1 << 40), 0, "{held:x}");
         assert_eq!(status(pid, "NoNewPrivs:"), "1");
+        // SECCOMP_MODE_FILTER.
+        assert_eq!(status(pid, "Seccomp:"), "2");
         if nix::unistd::geteuid().is_root() {
             assert!(status(pid, "Uid:").starts_with("65534"));
             assert_ne!(held, 0);
