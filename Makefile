@@ -83,6 +83,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy --workspace --no-default-features --all-targets -- -D warnings
+	@scripts/deny.sh
 
 # What reads bytes off the network and traces of other people, a minute each; needs a nightly compiler.
 fuzz:

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod command;
+
 use std::{
     fs::{self, File},
     io::Write,
@@ -13,7 +15,7 @@ use std::{
 };
 
 use anabranch_replay::SCHEMA;
-use anabranch_trace::foreign::Packed;
+use anabranch_trace::{Io, Writer, foreign::Packed};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -165,4 +167,51 @@ fn a_text_of_any_length_is_cut_where_a_message_repeats_it() {
         assert!(words.len() < MOST_MESSAGE_BYTES, "{}", words.len());
         assert!(output.stdout.is_empty());
     }
+}
+
+/// A trace of two writes: one of so many bytes, and one of a page at its end.
+fn vast(directory: &TempDir, name: &str, bytes: u64) -> PathBuf {
+    let path = directory.path().join(name);
+    let mut writer = Writer::create(&path).unwrap();
+    writer.push(&Io::write(0, bytes)).unwrap();
+    writer.push(&Io::write(bytes, 4096)).unwrap();
+    writer.finish(&command::tables(bytes + 4096, &[])).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() < 16 << 10);
+    path
+}
+
+#[test]
+fn a_small_trace_of_vast_addresses_is_refused_in_little_memory() {
+    let directory = TempDir::new().unwrap();
+    for log in [42, 48, 62] {
+        let trace = vast(&directory, "vast.parquet", 1 << log);
+        let replay = ["replay", trace.to_str().unwrap(), "--fill", "90%"];
+        for options in [&replay[..], &[&replay[..], &["--pack"]].concat()] {
+            let (peak_bytes, status) = peak(options);
+            assert_eq!(status, Some(2), "2^{log} bytes: {options:?}");
+            assert!(peak_bytes <= MOST_BYTES, "{} MiB", peak_bytes / MIB);
+        }
+    }
+}
+
+#[test]
+fn a_trace_of_vast_addresses_costs_a_sweep_its_own_cells_alone() {
+    let directory = TempDir::new().unwrap();
+    vast(&directory, "vast.parquet", 1 << 60);
+    command::trace(&directory);
+    let grid = directory.path().join("grid.toml");
+    let words = format!(
+        "traces = '{}/*.parquet'\nschemes = ['baseline+gc', 'sepbit']\nfill = ['90%']\npack = true\n\
+         [drive]\nunit = '256KiB'\n",
+        directory.path().display()
+    );
+    fs::write(&grid, words).unwrap();
+    let fleet = directory.path().join("fleet");
+    let sweep = ["sweep", command::text(&grid), "-o", command::text(&fleet)];
+    let output = command::anabranch(&[&sweep[..], &["--json"]].concat());
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("vast.parquet"), "{words}");
+    let groups = &command::json(&output)["groups"];
+    assert_eq!(groups.as_array().unwrap().len(), 2, "{words}");
 }

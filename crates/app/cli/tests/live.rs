@@ -17,6 +17,7 @@ mod live {
     mod group;
     mod hostile;
     mod interruption;
+    mod least;
     mod long_life;
     mod machine;
     mod recording;

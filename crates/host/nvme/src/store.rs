@@ -198,6 +198,8 @@ fn check(at: u64, length: u64, bytes: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     const BYTES: u64 = 1 << 20;
@@ -284,6 +286,8 @@ mod tests {
     fn a_file_has_one_owner_and_one_length() {
         let (directory, [_, _file]) = stores();
         let path = directory.path().join("data");
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
         let again = Store::file(&path, BYTES);
         assert!(matches!(again, Err(StoreError::Busy { .. })));
         drop(_file);

@@ -256,6 +256,8 @@ pub(crate) mod tests {
         let held = u64::from_str_radix(&status(pid, "CapEff:"), 16).unwrap();
         assert_eq!(held & !(1 << 2 | 1 << 19 | 1 << 40), 0, "{held:x}");
         assert_eq!(status(pid, "NoNewPrivs:"), "1");
+        // SECCOMP_MODE_FILTER.
+        assert_eq!(status(pid, "Seccomp:"), "2");
         if nix::unistd::geteuid().is_root() {
             assert!(status(pid, "Uid:").starts_with("65534"));
             assert_ne!(held, 0);

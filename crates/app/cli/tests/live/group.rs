@@ -1,6 +1,6 @@
 //! Control groups of one's own, and programs that write from within them.
 
-use std::{fs, process::Command, thread::sleep, time::Duration};
+use std::{fs, path::Path, process::Command, thread::sleep, time::Duration};
 
 use super::support::{Device, Place, Started};
 
@@ -36,7 +36,6 @@ pub struct Group {
     mount: String,
     /// Its path below the mount.
     pub name: String,
-    inner: Vec<String>,
 }
 
 impl Group {
@@ -52,19 +51,14 @@ impl Group {
             std::thread::current().id()
         );
         let name = name.replace(['(', ')'], "");
-        let group = Group {
-            mount,
-            name,
-            inner: Vec::new(),
-        };
+        let group = Group { mount, name };
         fs::create_dir(group.path()).unwrap();
         group
     }
 
     /// One within it, by its path below the mount.
-    pub fn within(&mut self, name: &str) -> String {
+    pub fn within(&self, name: &str) -> String {
         fs::create_dir(format!("{}/{name}", self.path())).unwrap();
-        self.inner.push(name.to_owned());
         format!("{}/{name}", self.name)
     }
 
@@ -85,14 +79,21 @@ impl Group {
     }
 }
 
+/// Whether a group and those within it could be removed.
+fn is_removed(group: &Path) -> bool {
+    for inner in fs::read_dir(group).into_iter().flatten().flatten() {
+        if inner.file_type().is_ok_and(|kind| kind.is_dir()) {
+            is_removed(&inner.path());
+        }
+    }
+    fs::remove_dir(group).is_ok()
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = fs::write(format!("{}/cgroup.kill", self.path()), "1");
         for _ in 0..500 {
-            for name in &self.inner {
-                let _ = fs::remove_dir(format!("{}/{name}", self.path()));
-            }
-            if fs::remove_dir(self.path()).is_ok() {
+            if is_removed(Path::new(&self.path())) {
                 break;
             }
             sleep(Duration::from_millis(10));

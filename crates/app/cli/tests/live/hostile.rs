@@ -9,16 +9,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_trace::Reader;
+use anabranch_trace::{Operation, Reader};
 use nix::sys::signal::Signal;
 
 use super::{
+    group::Group,
     support::{ANABRANCH, Device, Ended, MIB, Place, Started, anabranch, wait_until, writes},
-    watcher::{free_address, scrape},
+    watcher::{Watcher, free_address, scrape, written},
 };
 
 const PROGRAM: &str = include_str!("hostile.py");
-const ATTACKS: [&str; 7] = ["pipe", "link", "hole", "cut", "storm", "name", "many"];
+const ATTACKS: [&str; 9] = [
+    "pipe", "link", "hole", "cut", "storm", "name", "many", "fuse", "groups",
+];
 /// Bytes of private memory that a recorder and its inspector have at most: 512 MiB that the inspector may have, and
 /// what a recording of a small device takes.
 const MOST_RESIDENT: u64 = (512 + 256) * MIB;
@@ -47,39 +50,99 @@ fn resident(pid: i32) -> u64 {
     all.filter_map(of).sum()
 }
 
-/// Records a device while a program attacks and another writes; answers what the recording said, and the device's
-/// writes.
+/// A user without privileges: a place and a control group of his own.
+struct Hostile {
+    group: Group,
+    place: Place,
+}
+
+impl Hostile {
+    fn new() -> Hostile {
+        let place = Place::new();
+        fs::write(place.path("hostile.py"), PROGRAM).unwrap();
+        Hostile {
+            group: Group::new(&place),
+            place,
+        }
+    }
+
+    /// The command that attacks whoever looks at what writes to a target.
+    fn command(&self, target: &str, seed: u64, rounds: u64, attacks: &[&str]) -> String {
+        format!(
+            "python3 {} {target} {} {} {seed} {rounds} {}",
+            self.place.path("hostile.py"),
+            self.place.directory(),
+            self.group.path(),
+            attacks.join(" ")
+        )
+    }
+
+    /// Bytes that it wrote; it has ended.
+    fn written(&self) -> u64 {
+        let text = fs::read_to_string(self.place.path("written")).unwrap();
+        text.parse().unwrap()
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        // Its file server ends, and with it every look at its files.
+        let _ = fs::write(self.place.path("stop"), "");
+        let silent = self.place.path("silent");
+        let is_mounted = || {
+            fs::read_to_string("/proc/mounts")
+                .unwrap()
+                .contains(&silent)
+        };
+        for _ in 0..500 {
+            if !is_mounted() {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+            let umount = Command::new("umount").args(["-l", &silent]).output();
+            drop(umount);
+        }
+    }
+}
+
+/// Waits for the end of a command beside which a hostile program runs: it has so much memory at most, and so much time
+/// once that program has ended.
+fn ends_in_bounds(started: &mut Started, hostile: &Hostile, most_bytes: u64) {
+    let began = Instant::now();
+    let mut attacks_ended = None;
+    while !started.ends_within(Duration::from_millis(20)) {
+        let bytes = resident(started.pid());
+        assert!(bytes < most_bytes, "{bytes} bytes");
+        if hostile.place.has("written") {
+            attacks_ended.get_or_insert_with(Instant::now);
+        }
+        let late = attacks_ended.is_some_and(|at: Instant| at.elapsed() > MOST_AFTER);
+        assert!(!late, "the command does not end");
+        assert!(began.elapsed() < Duration::from_secs(600));
+    }
+}
+
+/// Records a device while a program attacks and another writes; answers what the recording said.
 fn attacked(seed: u64, rounds: u64, attacks: &[&str]) -> Ended {
-    let (place, hostile) = (Place::new(), Place::new());
+    eprintln!("hostile programs under seed {seed}: {attacks:?}");
+    let (place, hostile) = (Place::new(), Hostile::new());
     let device = Device::new(&place);
-    let (trace, program) = (place.path("trace.parquet"), place.path("hostile.py"));
-    fs::write(&program, PROGRAM).unwrap();
+    let trace = place.path("trace.parquet");
     let honest = format!(
         "for n in 1 2 3 4; do {}; sleep 0.2; done",
         device.dd(HONEST_BYTES / MIB).join(" ")
     );
-    let script = format!(
-        "({honest}) & python3 {program} {} {} {seed} {rounds} {}; wait",
-        device.0,
-        hostile.directory(),
-        attacks.join(" ")
-    );
-    let record = ["record", "--device", &device.0, "-o", &trace, "--"];
+    let attack = hostile.command(&device.0, seed, rounds, attacks);
+    let script = format!("({honest}) & {attack}; wait");
+    let tenants = format!("{}/*", hostile.group.name);
     let mut command = Command::new(ANABRANCH);
-    let mut started = Started::new(command.args(record).args(["sh", "-c", &script]));
-    let (began, mut most) = (Instant::now(), 0);
-    let mut attacks_ended = None;
-    while !started.ends_within(Duration::from_millis(20)) {
-        most = most.max(resident(started.pid()));
-        if hostile.has("written") {
-            attacks_ended.get_or_insert_with(Instant::now);
-        }
-        let late = attacks_ended.is_some_and(|at: Instant| at.elapsed() > MOST_AFTER);
-        assert!(!late, "seed {seed}: the recording does not end");
-        assert!(began.elapsed() < Duration::from_secs(600), "seed {seed}");
+    command.args(["record", "--device", &device.0, "-o", &trace]);
+    if attacks.contains(&"groups") {
+        command.args(["--tenant", &tenants]);
     }
+    let mut started = Started::new(command.args(["--", "sh", "-c", &script]));
+    ends_in_bounds(&mut started, &hostile, MOST_RESIDENT);
     let ended = started.end().with_status(0);
-    assert!(most < MOST_RESIDENT, "seed {seed}: {most} bytes");
     let all = writes(&trace);
     let bytes = |is_honest: bool| -> u64 {
         let own = all
@@ -87,10 +150,9 @@ fn attacked(seed: u64, rounds: u64, attacks: &[&str]) -> Ended {
             .filter(|io| (io.offset_bytes < HONEST_BYTES) == is_honest);
         own.map(|io| io.length_bytes).sum()
     };
-    let written = fs::read_to_string(hostile.path("written")).unwrap();
     assert_eq!(bytes(true), 4 * HONEST_BYTES, "seed {seed}");
-    assert_eq!(bytes(false), written.parse::<u64>().unwrap(), "seed {seed}");
-    assert!(written != "0", "seed {seed}: {}", ended.stderr);
+    assert_eq!(bytes(false), hostile.written(), "seed {seed}");
+    assert!(hostile.written() > 0, "seed {seed}: {}", ended.stderr);
     let tables = Reader::open(&trace).unwrap().tables().clone();
     assert_eq!(tables.capture.lost_events, 0, "seed {seed}");
     // Whatever the others do, an honest program's context is known, and is its own.
@@ -119,6 +181,75 @@ fn a_symbol_table_of_gigabytes_takes_no_memory_of_the_recorder() {
 #[test]
 fn a_program_that_is_cut_short_while_it_is_read_ends_no_recording() {
     attacked(3, 4, &["cut"]);
+}
+
+#[test]
+fn a_file_whose_server_never_answers_costs_a_recording_names_and_nothing_else() {
+    let ended = attacked(4, 4, &["fuse"]);
+    assert!(ended.stdout.contains("led to nothing"), "{}", ended.stdout);
+}
+
+#[test]
+fn control_groups_that_come_and_go_cost_a_recording_nothing() {
+    let ended = attacked(5, 6, &["groups"]);
+    let words = [ended.stdout, ended.stderr].concat();
+    assert!(!words.contains('\u{1b}'), "{words:?}");
+}
+
+#[test]
+fn a_run_beside_hostile_programs_ends_with_its_table_and_its_trace() {
+    let (place, hostile) = (Place::new(), Hostile::new());
+    let trace = place.path("trace.parquet");
+    let attack = hostile.command("attacked", 6, 12, &ATTACKS);
+    let small = [
+        "run", "--size", "128MiB", "--unit", "1MiB", "-s", "baseline", "--chdir",
+    ];
+    let mut command = Command::new(ANABRANCH);
+    command
+        .args(small)
+        .args(["--backing", place.directory(), "-t", &trace])
+        .args(["--", "sh", "-c", &attack]);
+    let mut started = Started::new(&mut command);
+    ends_in_bounds(&mut started, &hostile, MOST_RESIDENT);
+    started.end().with_status(0).shows_table();
+    let mut reader = Reader::open(&trace).unwrap();
+    let (mut bytes, mut batch) = (0, Vec::new());
+    while reader.read_batch(&mut batch).unwrap() {
+        let writes = batch.iter().filter(|io| io.operation == Operation::Write);
+        bytes += writes.map(|io| io.length_bytes).sum::<u64>();
+    }
+    assert_eq!(reader.tables().capture.lost_events, 0);
+    // And what the file system writes for itself.
+    assert!(
+        bytes >= hostile.written() && hostile.written() > 0,
+        "{bytes}"
+    );
+}
+
+#[test]
+fn a_watcher_beside_hostile_programs_stays_up_and_counts_every_byte() {
+    let (place, hostile) = (Place::new(), Hostile::new());
+    let device = Device::new(&place);
+    let address = free_address();
+    let words = [&device.0, "--memory", "128MiB", "--metrics", &address];
+    let watcher = Watcher::start(&place, &words);
+    let attack = hostile.command(&device.0, 7, 24, &ATTACKS);
+    let mut program = Started::new(Command::new("sh").args(["-c", &attack]));
+    let mut most = 0;
+    while !program.ends_within(Duration::from_millis(20)) {
+        most = most.max(resident(watcher.started.pid()));
+    }
+    program.end().with_status(0);
+    let written_bytes = hostile.written();
+    watcher.wait_until("the writes", |now| {
+        written(&now["devices"][0]).0 == written_bytes
+    });
+    assert!(most < MOST_RESIDENT, "{most} bytes");
+    let up = format!("anabranch_watch_up{{device=\"{}\"}} 1\n", device.0);
+    wait_until("the watcher to be up", || scrape(&address).contains(&up));
+    let began = Instant::now();
+    watcher.end();
+    assert!(began.elapsed() < MOST_AFTER);
 }
 
 #[test]

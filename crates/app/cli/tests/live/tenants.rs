@@ -76,7 +76,7 @@ fn streams(trace: &str, scheme: &str) -> Vec<u64> {
 fn control_groups_on_one_device_are_tenants_whose_streams_do_not_mix() {
     let place = Place::new();
     let device = Device::new(&place);
-    let mut group = Group::new(&place);
+    let group = Group::new(&place);
     let (plain, evil) = (group.within("plain"), group.within(EVIL));
     let writers = [3, 7].map(|mebibytes| writer(&place, &device, mebibytes));
     group.take_into("plain", writers[0].pid());
@@ -102,7 +102,7 @@ fn control_groups_on_one_device_are_tenants_whose_streams_do_not_mix() {
 fn who_is_in_no_group_is_nobody_and_a_group_that_writes_nothing_is_told() {
     let place = Place::new();
     let device = Device::new(&place);
-    let mut group = Group::new(&place);
+    let group = Group::new(&place);
     let silent = group.within("silent");
     group.within("outer");
     let inner = group.within("outer/inner");
@@ -130,7 +130,7 @@ fn who_is_in_no_group_is_nobody_and_a_group_that_writes_nothing_is_told() {
 #[test]
 fn what_a_group_writes_through_a_file_system_is_its_tenants_and_the_journal_is_nobodys() {
     let place = Place::new();
-    let mut group = Group::new(&place);
+    let group = Group::new(&place);
     let (first, second) = (group.within("first"), group.within("second"));
     let script = format!(
         "write() {{ sh -c 'echo 0 >\"$1/cgroup.procs\" && shift && exec dd if=/dev/zero bs=1M status=none \"$@\"' sh \"$@\"; }}
@@ -172,7 +172,7 @@ for group, mebibytes in zip(sys.argv[2:], (2, 3, 4)):
 fn a_process_that_moves_is_another_tenants_from_then_on() {
     let place = Place::new();
     let device = Device::new(&place);
-    let mut group = Group::new(&place);
+    let group = Group::new(&place);
     let (first, second) = (group.within("first"), group.within("second"));
     let trace = place.path("trace.parquet");
     let record = ["record", "--device", &device.0, "-o", &trace];
