@@ -61,6 +61,42 @@ fn what_was_set_otherwise_and_what_moved_are_told() {
 }
 
 #[test]
+fn two_traces_are_called_so_and_the_same_trace_is_not() {
+    let directory = TempDir::new().unwrap();
+    let replayed = |load: &str, name: &str, streams: &str| {
+        let path = directory.path().join(name);
+        let drive = [
+            "--unit",
+            "256KiB",
+            "--streams",
+            streams,
+            "--scheme",
+            "baseline",
+        ];
+        let output = anabranch(&[&["replay", load, "-o", text(&path)], &drive[..]].concat());
+        assert!(output.status.success());
+        path
+    };
+    let one = "synthetic:fio-fms16:size=64MiB,write=128MiB";
+    let other = "synthetic:fio-zipf:size=64MiB,write=192MiB";
+    let [before, again, after] = [
+        replayed(one, "a.json", "2"),
+        replayed(one, "b.json", "4"),
+        replayed(other, "c.json", "2"),
+    ];
+    let said = |after: &PathBuf| {
+        let output = anabranch(&["diff", text(&before), text(after)]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let words = said(&after);
+    assert!(
+        words.starts_with("These are two traces") && words.contains(one) && words.contains(other),
+        "{words}"
+    );
+    assert!(!said(&again).contains("These are two"));
+}
+
+#[test]
 fn grids_of_different_length_are_not_compared() {
     let directory = TempDir::new().unwrap();
     let one = result(&directory, "2", "baseline");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anabranch_placement::Bytes;
-use anabranch_replay::Clock;
+use anabranch_replay::{Clock, WholeDrive};
 use anabranch_ssd::{
     Config,
     profile::Profile,
@@ -40,6 +40,9 @@ pub struct NamedDrive {
     /// The rate at which its pages are sampled, and its size before, where it is sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinned: Option<Thinned>,
+    /// The drive that it stands for, where it is scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<WholeDrive>,
 }
 
 impl NamedDrive {

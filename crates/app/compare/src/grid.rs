@@ -18,6 +18,9 @@ use crate::{
 /// The share of the drive that is filled by a trace which does not tell its device's size, unless an option does (our
 /// choice: full enough that garbage is collected).
 const FILL: &str = "90%";
+/// The share of a profile's drive below which a trace that does not tell its device's size has it scaled (our choice: a
+/// drive that was never fuller gives no answer).
+const FULL: f64 = 0.75;
 
 /// One drive of a question's grid.
 #[derive(Debug, Clone)]
@@ -65,33 +68,50 @@ pub fn grid(
     if !options.fill.is_empty() {
         return Ok(all);
     }
-    let is_told = drive.size.is_some() || !drive.profiles.is_empty();
-    if matches!(origin.size, Size::Footprint) && !is_told {
+    if matches!(origin.size, Size::Footprint) && drive.size.is_none() {
         let fill = Some(share_of(FILL)?);
+        let is_named = !drive.profiles.is_empty();
         let mut followed = Vec::new();
         for base in bases(drive, origin)? {
-            followed.extend(filled(base, drive, FILL, pages)?);
-        }
-        let units = |point: Point| {
-            if drive.unit.is_empty() {
-                point.with_units(LEAST_UNITS)
+            // A profile that the trace fills is taken as it is.
+            if is_named && !is_far_larger(&base, pages)? {
+                let points = varied(base, drive, origin.size)?;
+                followed.extend(points.into_iter().map(|point| (None, point)));
             } else {
-                Some(point)
+                let points = filled(base, drive, FILL, pages)?;
+                followed.extend(points.into_iter().map(|point| (fill, point)));
+            }
+        }
+        let units = |(fill, point): (Option<f64>, Point)| {
+            if drive.unit.is_empty() && !is_named {
+                Some((fill, point.with_units(LEAST_UNITS)?))
+            } else {
+                Some((fill, point))
             }
         };
         // What is too little for a drive of its own is put on the profile's.
         if let Some(points) = followed
             .into_iter()
             .map(units)
-            .collect::<Option<Vec<Point>>>()
+            .collect::<Option<Vec<(Option<f64>, Point)>>>()
         {
-            let asked = points.iter().map(|point| point.asked(fill, sampling));
+            let asked = points.iter();
+            let asked = asked.map(|(fill, point)| point.asked(*fill, sampling));
             return Ok(asked.collect());
         }
     }
     let points = points(drive, origin)?;
     let asked = points.iter().map(|point| point.asked(None, sampling));
     Ok(asked.collect())
+}
+
+/// Whether a trace's pages leave a profile's drive so empty that no replay on it could answer.
+fn is_far_larger(base: &Point, pages: &mut dyn FnMut(u32) -> Result<u64>) -> Result<bool> {
+    let Ok(profile) = &base.profile else {
+        return Ok(false);
+    };
+    let written = pages(base.page_bytes())?;
+    Ok(written > 0 && (written as f64) < FULL * profile.logical_pages() as f64)
 }
 
 /// Parses a share of `--fill`.
@@ -238,6 +258,7 @@ pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Resul
         timing: profile.timing,
         layout: profile.layout(),
         thinned: None,
+        scaled: None,
     };
     let grid = grid.into_iter().flat_map(victims).flat_map(levelled);
     Ok(grid.map(named).collect())
@@ -331,14 +352,20 @@ mod tests {
         };
         let few = grid(&options, &origin(1250 << 20), &mut |_| Ok(5_000)).unwrap();
         assert_eq!(few[0].options, ["--fill", "90%", "--unit", "384KiB"]);
+        // A profile by name is scaled: as many units for its size as it has.
+        let named = DriveOptions {
+            profiles: vec!["demo".to_owned()],
+            ..DriveOptions::default()
+        };
+        let scaled = unit(&named, 125 << 20).unwrap() as f64;
+        assert!(
+            (scaled / (2.4 * f64::from(1 << 20)) - 1.0).abs() < 0.01,
+            "{scaled}"
+        );
         // What was asked for is not changed.
         for asked in [
             DriveOptions {
                 unit: vec!["24MiB".to_owned()],
-                ..DriveOptions::default()
-            },
-            DriveOptions {
-                profiles: vec!["demo".to_owned()],
                 ..DriveOptions::default()
             },
             DriveOptions {

@@ -30,7 +30,9 @@
 //! # Ok::<(), anabranch_compare::Fault>(())
 //! ```
 
+mod discards;
 mod drives;
+mod endurance;
 mod fault;
 mod feed;
 mod files;
@@ -39,6 +41,7 @@ mod grid;
 mod lifetimes;
 mod numbers;
 mod options;
+mod pass;
 mod point;
 mod recorded;
 mod replay;
@@ -52,6 +55,7 @@ mod source;
 mod texts;
 mod watch;
 
+pub use discards::{Discards, NoDiscards};
 pub use drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, share};
 pub use fault::{Fault, FaultKind, Result};
 pub use files::Files;

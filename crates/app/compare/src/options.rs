@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    discards::Discards,
     fault::{Fault, Result},
     sampling::{Sampling, check_count, untimed},
     texts::{number, parsed_list, text, text_list},
@@ -46,7 +47,7 @@ pub fn from_one(text: &str) -> Result<NonZeroUsize, String> {
 #[serde(default, deny_unknown_fields)]
 pub struct DriveOptions {
     /// Device profile: a name `anabranch devices` lists, or a TOML file [default: the drive that the
-    /// trace was recorded for, else demo]
+    /// trace was recorded for, else demo]. Where it is far larger than what `replay` has to fill it, it is scaled
     #[serde(rename = "device", deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
@@ -334,7 +335,7 @@ pub struct ReplayOptions {
     pub time: TimeOptions,
     /// Renumber the addresses densely and size the drive so that the pages ever written fill
     /// this share of it: `0.9` or `90%` [default: 90% for a trace that does not tell its device's
-    /// size, unless --size or --device is given]
+    /// size, unless --size is given, or a --device that it fills]
     #[serde(deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
@@ -345,9 +346,40 @@ pub struct ReplayOptions {
     /// hand out page numbers anew, the lowest free one, so that the drive really is so full
     #[cfg_attr(feature = "clap", arg(long))]
     pub pack: bool,
-    /// Tell the drive of no discards: a host without TRIM
+    /// When discards reach the drive: `now`, as the trace makes them; `daily`, as `fstrim.timer` can; `every=BYTES`
+    /// written; or `never` [default: now]
+    #[serde(deserialize_with = "number")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WHEN"))]
+    pub discards: Option<Discards>,
+    /// The same as `--discards never`: a host without TRIM
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_discards: bool,
+    /// Bytes that the host may write by the drive's data sheet (its TBW), as in `7000TB`: years are reckoned with it
+    #[serde(deserialize_with = "text")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BYTES", help_heading = "Endurance")
+    )]
+    pub tbw: Option<String>,
+    /// Bytes that the host writes a day [default: as the trace does, where it has a clock]
+    #[serde(deserialize_with = "text")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "BYTES", help_heading = "Endurance")
+    )]
+    pub writes_per_day: Option<String>,
+    /// Years that the drive is to stand: tells the drive writes a day (DWPD) for them
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "N", help_heading = "Endurance")
+    )]
+    pub years: Option<f64>,
+    /// Price of the drive: tells that of a year
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "N", help_heading = "Endurance")
+    )]
+    pub price: Option<f64>,
     /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
     /// victims and levelling; `--device` then only tells its timing
     #[cfg_attr(feature = "clap", arg(long = "drive", value_name = "FILE"))]
@@ -408,6 +440,15 @@ impl ReplayOptions {
         part.or(alone.map(|_| "")).map(|part| (part, key))
     }
 
+    /// When discards reach the drive.
+    pub fn discards(&self) -> Discards {
+        if self.no_discards {
+            Discards::Never
+        } else {
+            self.discards.unwrap_or_default()
+        }
+    }
+
     /// Refuses options that a sampled drive does not support.
     fn validate_sampling(&self) -> Result {
         let comparison = &self.comparison;
@@ -455,6 +496,11 @@ impl ReplayOptions {
             return Err(Fault::wrong_use(
                 "--pack hands out page numbers for a drive that is to be full: it goes with --fill, \
                  as in --fill 90% --pack",
+            ));
+        }
+        if self.no_discards && self.discards.is_some_and(|when| when != Discards::Never) {
+            return Err(Fault::wrong_use(
+                "--no-discards is --discards never, and --discards says otherwise: leave one out",
             ));
         }
         self.validate_sampling()?;

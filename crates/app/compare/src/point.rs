@@ -1,6 +1,7 @@
 //! One drive of a grid: a profile, changed by options, and every combination of them.
 
 use anabranch_placement::Bytes;
+use anabranch_replay::WholeDrive;
 use anabranch_ssd::{ConfigError, profile::Profile};
 use anabranch_trace::Rate;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub(crate) struct Point {
     /// The options, as a person would give them.
     pub(crate) options: Vec<String>,
     pub(crate) profile: Result<Profile>,
+    /// The drive that it stands for, where it is scaled.
+    pub(crate) scaled: Option<WholeDrive>,
 }
 
 impl Point {
@@ -107,6 +110,7 @@ impl Point {
             timing: profile.timing,
             layout: profile.layout(),
             thinned: None,
+            scaled: self.scaled,
         })
     }
 
@@ -144,6 +148,31 @@ impl Point {
             Ok(_) => self,
             Err(_) => self.with_units(LEAST_UNITS).unwrap_or(self),
         }
+    }
+
+    /// The same drive scaled: where its erase units would be too few, they shrink as the drive has shrunk from `whole`,
+    /// so that it has as many for its capacity.
+    fn scaled_from(mut self, whole: &Profile) -> Point {
+        let is_enough = |drive: NamedDrive| drive.config.physical_units >= LEAST_UNITS;
+        if self.resolve().is_ok_and(is_enough) {
+            return self;
+        }
+        let Ok(own) = &mut self.profile else {
+            return self;
+        };
+        let stands_for = WholeDrive {
+            logical_bytes: whole.logical_bytes(),
+            unit_bytes: whole.unit_bytes(),
+        };
+        let page = u64::from(own.geometry.page_bytes).max(1);
+        let share = own.logical_bytes() as f64 / stands_for.logical_bytes.max(1) as f64;
+        let pages = (stands_for.unit_bytes as f64 * share / page as f64).round() as u64;
+        let unit_bytes = pages.max(LEAST_UNIT_BYTES.div_ceil(page)) * page;
+        let is_smaller = own.logical_bytes() < stands_for.logical_bytes;
+        if is_smaller && unit_bytes < own.unit_bytes() && set_unit(own, unit_bytes).is_ok() {
+            self.scaled = Some(stands_for);
+        }
+        self
     }
 
     /// Sets the drive's size: the one asked for, unless the origin decides another.
@@ -228,6 +257,7 @@ pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point
         name: name.to_owned(),
         options: Vec::new(),
         profile: Ok(profile),
+        scaled: None,
     };
     match (&origin.recorded, options.profiles.as_slice()) {
         (Some(recorded), []) => Ok(vec![point(&recorded.device, recorded.profile.clone())]),
@@ -251,6 +281,7 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
         .iter()
         .try_for_each(|text| bytes(text).map(|_| ()))?;
     let asked = options.size.as_deref().map(bytes).transpose()?;
+    let whole = base.profile.clone();
     let mut grid = vec![base];
     multiply(
         &mut grid,
@@ -302,10 +333,16 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
         set_unit(profile, bytes(text)?)
     });
     let is_by_trace = size.decided(asked).is_some();
-    if is_by_trace && options.unit.is_empty() && options.profiles.is_empty() {
-        grid = grid.into_iter().map(Point::with_enough_units).collect();
+    if !is_by_trace || !options.unit.is_empty() {
+        return Ok(grid);
     }
-    Ok(grid)
+    let grid = grid.into_iter();
+    Ok(match whole {
+        Ok(whole) if !options.profiles.is_empty() => {
+            grid.map(|point| point.scaled_from(&whole)).collect()
+        }
+        _ => grid.map(Point::with_enough_units).collect(),
+    })
 }
 
 fn multiply<T: Serialize>(

@@ -1,5 +1,7 @@
 //! Replays: every scheme on every drive asked for.
 
+mod other_ways;
+
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     path::Path,
@@ -7,17 +9,20 @@ use std::{
 };
 
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
-use anabranch_replay::{Comparison, FleetError, Foresight, Source, Start};
+use anabranch_replay::{Comparison, FleetError, Foresight, Start};
 use anabranch_ssd::state::SavedDrive;
-use anabranch_trace::{Io, Operation, Sample};
+use anabranch_trace::Sample;
 use serde_json::{Value, json};
 
 use crate::{
+    discards::Discards,
     drives::{NamedDrive, Origin, Size},
+    endurance,
     fault::{Fault, Result},
     grid::{Asked, aged_drives, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
+    pass::{Changes, pass},
     running::Running,
     sampling::{ERROR, Sampling, samples, untimed},
     saved,
@@ -80,8 +85,16 @@ pub fn replay(
             source,
             aged: saved,
         };
-        for cell in cells(options, source, aged.as_ref(), watch)? {
-            results.push(cell.run(&question, watch)?);
+        let cells = cells(options, source, aged.as_ref(), watch)?;
+        let is_alone = sources.len() == 1 && cells.len() == 1;
+        for cell in cells {
+            endurance::check(options, &cell.drive)?;
+            let mut found = cell.run(&question, watch)?;
+            endurance::add(&mut found, options, &cell.drive)?;
+            if is_alone {
+                other_ways::add(&mut found, &cell, &question, watch)?;
+            }
+            results.push(found);
         }
     }
     Ok(results)
@@ -250,47 +263,6 @@ fn unasked(
     ))
 }
 
-/// One pass over a trace, watched: renumbered if that is asked for, and without discards if the drive is not to get
-/// them. Answers what the whole trace asks for, if some of its requests were not made.
-fn pass(
-    source: &dyn Requests,
-    what: &str,
-    told: &Told<'_>,
-    watch: &mut dyn Watch,
-    sink: &mut dyn FnMut(&[Io]) -> Result,
-) -> Result<Option<Source>> {
-    watch.begin(&format!("{what}{}", source.name()));
-    let mut numbers = told.numbers.cloned();
-    let mut changed = Vec::new();
-    let whole = source.each_kept_batch(told.kept, &mut |ios, done| {
-        watch.done(done)?;
-        if numbers.is_none() && !told.no_discards {
-            return sink(ios);
-        }
-        changed.clear();
-        for io in ios {
-            match &mut numbers {
-                Some(numbers) => numbers.apply(io, |io| changed.push(io)),
-                None => changed.push(*io),
-            }
-        }
-        if told.no_discards {
-            changed.retain(|io| io.operation != Operation::Discard);
-        }
-        sink(&changed)
-    })?;
-    watch.end();
-    Ok(whole)
-}
-
-/// Changes to a trace on its way to the drive.
-struct Told<'a> {
-    numbers: Option<&'a Numbers>,
-    no_discards: bool,
-    /// The samples that are all there is; none where requests are looked at that they keep nothing of.
-    kept: &'a [Sample],
-}
-
 impl Cell {
     /// Replays the trace on the drive. With `--sample auto` it is replayed at finer and finer rates, until the error bars are narrow.
     ///
@@ -324,10 +296,10 @@ impl Cell {
         let samples = self.samples(options, source)?;
         let needed = specs.iter().any(SchemeSpec::needs_future);
         let is_seen_whole = self.filled.is_some() || specs.iter().any(SchemeSpec::goes_by_requests);
-        let told = Told {
-            numbers: self.filled.as_ref().map(|filled| filled.numbers.as_ref()),
-            no_discards: options.no_discards,
+        let told = Changes {
+            discards: options.discards(),
             kept: if is_seen_whole { &[] } else { &samples },
+            ..self.changes()
         };
         let futures = if needed {
             self.foresee(&told, source, &samples, watch)?
@@ -363,6 +335,14 @@ impl Cell {
         running.finish(self.config(options, source), lost_events)
     }
 
+    /// The changes that this drive makes to a trace.
+    pub(crate) fn changes(&self) -> Changes<'_> {
+        Changes {
+            numbers: self.filled.as_ref().map(|filled| filled.numbers.as_ref()),
+            ..Changes::default()
+        }
+    }
+
     /// The samples of a trace; empty where the drive is not sampled.
     fn samples(&self, options: &ReplayOptions, source: &dyn Requests) -> Result<Vec<Sample>> {
         let comparison = &options.comparison;
@@ -381,7 +361,7 @@ impl Cell {
     /// Reads the trace ahead, in each sample, for schemes that must know when data will die.
     fn foresee(
         &self,
-        told: &Told<'_>,
+        told: &Changes<'_>,
         source: &dyn Requests,
         samples: &[Sample],
         watch: &mut dyn Watch,
@@ -424,9 +404,11 @@ impl Cell {
         if !self.options.is_empty() {
             config.insert("drive_options".to_owned(), json!(self.options));
         }
-        if options.no_discards {
-            config.insert("no_discards".to_owned(), json!(true));
-        }
+        match options.discards() {
+            Discards::Now => None,
+            Discards::Never => config.insert("no_discards".to_owned(), json!(true)),
+            late => config.insert("discards".to_owned(), json!(late)),
+        };
         if let Some(path) = &options.drive_file {
             config.insert("drive_file".to_owned(), json!(path));
         }

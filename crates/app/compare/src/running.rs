@@ -216,6 +216,7 @@ impl Running {
         self.source.lost_events = lost_events;
         let mut drive = Drive::new(&self.drive.profile, &self.drive.config);
         drive.page_bytes = self.drive.page_bytes();
+        drive.scaled = self.drive.scaled;
         let seed = self.drive.config.seed;
         let mut sampled: Vec<Vec<(Trial, Lane)>> = Vec::new();
         sampled.resize_with(self.feeds.comparisons(), Vec::new);

@@ -10,8 +10,6 @@ use anabranch_compare::{
 use anabranch_replay::{Answer, Comparison};
 use anabranch_ssd::profile::Profile;
 
-/// The largest drives of the long form: larger ones take more memory than a test should.
-const MOST_BYTES: u64 = 64 << 30;
 /// The most steps of a walk.
 const MOST_STEPS: usize = 3;
 
@@ -58,8 +56,11 @@ fn walk(trace: &TraceFile, drive: &[&str]) -> Comparison {
 
 #[test]
 fn next_ends_after_three_steps_at_most_from_shipped_traces_on_several_profiles() {
-    let profiles: [&[&str]; 4] = [
+    let profiles: [&[&str]; 7] = [
         &[],
+        &["--device", "fdp-pm9d3"],
+        &["--device", "pm963"],
+        &["--device", "fdp-8ruh"],
         &["--device", "demo", "--size", "4GiB"],
         &["--device", "golden", "--size", "2GiB"],
         &["--size", "4GiB", "--unit", "64MiB"],
@@ -81,13 +82,46 @@ fn next_ends_after_three_steps_at_most_from_every_shipped_trace_on_every_profile
     for name in names.filter(|name| name.ends_with(".parquet")) {
         let trace = shipped(&name);
         walk(&trace, &[]);
-        let small = |name: &&str| {
-            Profile::shipped(name).is_ok_and(|profile| profile.logical_bytes() <= MOST_BYTES)
-        };
-        for profile in Profile::names().filter(small) {
+        for profile in Profile::names() {
             walk(&trace, &["--device", profile]);
         }
     }
+}
+
+#[test]
+fn a_drive_far_larger_than_its_trace_is_scaled_with_its_units_and_spare() {
+    let whole = Profile::shipped("fdp-pm9d3").unwrap();
+    for (name, options) in [
+        ("redis.parquet", &["--device", "fdp-pm9d3"][..]),
+        ("redis.parquet", &["--device", "fdp-pm9d3", "--fill", "90%"]),
+        ("fio-fms16.parquet", &["--device", "fdp-pm9d3"]),
+    ] {
+        let words: Vec<String> = options.iter().map(|word| (*word).to_owned()).collect();
+        let comparison = ComparisonOptions {
+            schemes: vec!["baseline+gc,anabranch+fdp".to_owned()],
+            ..ComparisonOptions::default()
+        };
+        let found = compared(&options_of(&words, &comparison).unwrap(), &shipped(name));
+        let stands_for = found.device.scaled.unwrap();
+        assert_eq!(stands_for.logical_bytes, whole.logical_bytes());
+        assert_eq!(stands_for.unit_bytes, whole.unit_bytes());
+        let units = found.device.logical_bytes as f64 / found.device.unit_bytes as f64;
+        let own = whole.logical_bytes() as f64 / whole.unit_bytes() as f64;
+        assert!(
+            (units / own - 1.0).abs() < 0.02,
+            "{name}: {units} for {own}"
+        );
+        let about = found.verdict.unwrap().about;
+        assert!(about.contains("stands for one of 12 GiB"), "{about}");
+    }
+    // Who names the unit has it.
+    let words = ["--device", "fdp-pm9d3", "--unit", "1MiB"].map(str::to_owned);
+    let options = options_of(&words, &ComparisonOptions::default()).unwrap();
+    let found = compared(&options, &shipped("redis.parquet"));
+    assert_eq!(
+        (found.device.unit_bytes, found.device.scaled),
+        (1 << 20, None)
+    );
 }
 
 #[test]

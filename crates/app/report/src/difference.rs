@@ -6,9 +6,13 @@ use anabranch_replay::{Comparison, SchemeResult};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::format::bytes;
+
 /// The difference of two results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
+    /// A sentence where the two results are not of the same writes; otherwise empty.
+    pub note: String,
     /// Settings, or properties of the trace, that are not the same.
     pub changed: Vec<Change>,
     /// Every scheme that either result has, in their order.
@@ -106,9 +110,37 @@ pub fn difference(before: &Comparison, after: &Comparison) -> Difference {
         after: figures(after, name),
     });
     Difference {
+        note: other_writes(before, after),
         changed: changed.collect(),
         schemes: moved.collect(),
     }
+}
+
+/// A sentence on two results that are not of the same writes; empty where they are.
+fn other_writes(before: &Comparison, after: &Comparison) -> String {
+    let writes = |of: &Comparison| {
+        let source = of.source;
+        (source.records, source.write_bytes, source.discarded_bytes)
+    };
+    if writes(before) == writes(after) {
+        return String::new();
+    }
+    let name = |of: &Comparison| {
+        let trace = of.config.get("trace").and_then(|name| name.as_str());
+        trace.map(str::to_owned)
+    };
+    let what = match (name(before), name(after)) {
+        (Some(one), Some(other)) if one != other => {
+            format!("These are two traces, {one} and {other}")
+        }
+        _ => "These are two runs that did not write the same".to_owned(),
+    };
+    let written = |of: &Comparison| bytes(of.source.write_bytes);
+    format!(
+        "{what}: {} and {} written. The figures differ by that, and not by settings alone.",
+        written(before),
+        written(after)
+    )
 }
 
 /// The settings that decided a result, with dotted keys. The drive's sizes follow from its

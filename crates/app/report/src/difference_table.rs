@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     difference::{Change, Difference, Figures, Moved},
+    foreign::line,
     format::{bytes, ratio},
     grid::{Cell, Column, Grid, Look},
 };
@@ -19,7 +20,11 @@ pub fn difference_table(difference: &Difference, look: &Look) -> String {
     } else {
         changes(&difference.changed).text(look)
     };
-    format!("{changed}\n\n{moves}")
+    let note = match line(&difference.note) {
+        note if note.is_empty() => note,
+        note => format!("{}\n\n", look.bad(&note)),
+    };
+    format!("{note}{changed}\n\n{moves}")
 }
 
 fn changes(changes: &[Change]) -> Grid {

@@ -236,10 +236,56 @@ pub fn answer(outcome: &Comparison, look: &Look) -> String {
     let warnings = verdict.warnings.iter().map(|warning| look.bad(warning));
     let head = [coloured(&verdict, look), line(&verdict.about)];
     let lines = head.into_iter().chain(drives);
+    let lines = lines.chain([
+        other_ways(&verdict, look),
+        line(&verdict.endurance),
+        stands(&verdict, look),
+    ]);
     let lines = lines.chain([line(&verdict.evidence)]).chain(warnings);
     let lines = lines.chain([line(&verdict.takes), line(&verdict.next)]);
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     lines.join("\n")
+}
+
+/// The small table of the other ways than streams; empty where they were not measured.
+fn other_ways(verdict: &Verdict, look: &Look) -> String {
+    if verdict.other_ways.is_empty() {
+        return String::new();
+    }
+    let figures = ["WAF", "lifetime"].map(Column::number);
+    let mut grid = Grid::new(
+        [Column::words("other ways: an ordinary drive")]
+            .into_iter()
+            .chain(figures),
+    );
+    for way in &verdict.other_ways {
+        grid.push([
+            Cell::from(&way.words),
+            Cell::maybe(way.waf, |waf| ratio(Some(*waf))),
+            Cell::maybe(way.life, |life| format!("{life:.2}x")),
+        ]);
+    }
+    format!("\n{}\n", grid.text(look))
+}
+
+/// The small table of the drives' endurance; empty where none is known.
+fn stands(verdict: &Verdict, look: &Look) -> String {
+    if verdict.stands.is_empty() {
+        return String::new();
+    }
+    let figures = ["host writes", "years", "DWPD", "price a year"].map(Column::number);
+    let mut grid = Grid::new([Column::words("drive with")].into_iter().chain(figures));
+    let number = |value: Option<f64>| Cell::maybe(value, |value| format!("{value:.2}"));
+    for one in &verdict.stands {
+        grid.push([
+            Cell::from(&one.scheme),
+            Cell::new(bytes(one.host_bytes as u64), one.host_bytes),
+            number(one.years),
+            number(one.drive_writes_per_day),
+            number(one.price_per_year),
+        ]);
+    }
+    format!("\n{}\n", grid.text(look))
 }
 
 /// The verdict of a result; it is computed where the result is of a version without one.

@@ -3,6 +3,8 @@
 mod answers;
 mod lack;
 mod next;
+mod stands;
+mod ways;
 
 use crate::{
     outcome::{Comparison, SchemeResult},
@@ -27,7 +29,10 @@ impl Verdict {
         Verdict {
             answer,
             headline: known.headline(answer, first),
-            about: String::new(),
+            about: outcome.device.scale(),
+            other_ways: known.other_ways(),
+            endurance: known.endurance_words(answer),
+            stands: known.stands(answer),
             evidence: known.evidence(answer),
             warnings: known.refusal().into_iter().chain(known.loss()).collect(),
             takes: known.takes(answer),

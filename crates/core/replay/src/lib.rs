@@ -29,6 +29,7 @@
 mod collected;
 mod details;
 mod draw;
+mod endurance;
 mod engine;
 mod fleet;
 mod future;
@@ -48,19 +49,23 @@ mod space;
 mod steady;
 pub mod synthetic;
 mod verdict;
+mod ways;
 
 pub use collected::{CannotCollect, Collected, CollectedBytes};
 pub use details::{
     Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, Leader,
     LifePoints, Lives, Moment, Placement, SchemeDetails, SettingCost, StreamLives, Survey,
 };
+pub use endurance::{Endurance, Limit, Stands};
 pub use engine::Engine;
 pub use fleet::{Fleet, FleetError, Progress};
 pub use future::Foresight;
 pub use gap::close_gaps;
 pub use label::{FilesWritten, NamePatterns, labels, short, without_parameters};
 pub use lane::{Clock, Lane, LaneError, Shown, Start, UnfitLane, best};
-pub use outcome::{Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, outcome};
+pub use outcome::{
+    Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, WholeDrive, outcome,
+};
 pub use pack::Pack;
 pub use pages::{BeyondDrive, Pages};
 pub use pooled::pooled;
@@ -76,3 +81,4 @@ pub use anabranch_ssd::{
 };
 pub use steady::{Band, Steady, verdict};
 pub use verdict::{Answer, DriveAnswer, DriveKind, ORDINARY, OtherVictims, SOLD, Verdict, WORTH};
+pub use ways::{Lever, OtherWay, OtherWays, WafAtSpare};

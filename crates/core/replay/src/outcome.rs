@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     collected::CollectedBytes,
     details::{Details, SchemeDetails},
+    endurance::Endurance,
     lane::Lane,
     sampled::{SampledDrive, SampledWaf},
     steady::{Band, Steady, verdict},
     verdict::{DriveKind, ORDINARY, OtherVictims, Verdict},
+    ways::OtherWays,
 };
 
 /// Version of the result's form. Fields are added; the number rises where one changes its meaning. 2: figures are
@@ -45,6 +47,12 @@ pub struct Comparison {
     /// The figures of a drive that is sold with other victims of garbage collection, where they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_victims: Option<OtherVictims>,
+    /// The figures of an ordinary drive that is changed in other ways than by streams, where they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_ways: Option<OtherWays>,
+    /// The known endurance of the drive, and its use; absent where none is known or nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<Endurance>,
     /// The same requests on a drive that they fill, where this one was not: then the verdict is of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filled: Option<Box<Comparison>>,
@@ -82,11 +90,26 @@ pub struct Source {
     pub refused_hint_bytes: u64,
     /// Host bytes over the drive's logical bytes.
     pub capacities_written: f64,
+    /// Time of the first request, in nanoseconds since the capture began.
+    #[serde(default)]
+    pub first_ns: u64,
+    /// Time of the latest request; that of the first where the trace has no clock.
+    #[serde(default)]
+    pub last_ns: u64,
 }
 
 impl Source {
+    /// Time from the first request to the latest, in nanoseconds; 0 where the trace has no clock.
+    pub fn lasted_ns(&self) -> u64 {
+        self.last_ns.saturating_sub(self.first_ns)
+    }
+
     /// Counts one request.
     pub fn count(&mut self, io: &Io) {
+        if self.records == 0 {
+            self.first_ns = io.time_ns;
+        }
+        self.last_ns = self.last_ns.max(io.time_ns);
         self.records += 1;
         match io.operation {
             Operation::Write => self.count_write(io),
@@ -129,6 +152,18 @@ pub struct Drive {
     pub host_streams: u16,
     /// Streams only garbage collection writes.
     pub internal_streams: u16,
+    /// The drive that it stands for, where it is scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<WholeDrive>,
+}
+
+/// The drive that a scaled one stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WholeDrive {
+    /// Bytes the host sees.
+    pub logical_bytes: u64,
+    /// Bytes of an erase unit.
+    pub unit_bytes: u64,
 }
 
 impl Drive {
@@ -144,8 +179,39 @@ impl Drive {
             victim_rule: config.victim_rule,
             host_streams: config.host_streams,
             internal_streams: config.internal_streams,
+            scaled: None,
         }
     }
+
+    /// The scale of the drive in a sentence; empty where it is not scaled.
+    pub fn scale(&self) -> String {
+        let Some(whole) = self.scaled else {
+            return String::new();
+        };
+        let times = whole.logical_bytes as f64 / self.logical_bytes.max(1) as f64;
+        format!(
+            "The drive is {} at 1/{times:.0} of its size: an erase unit of {} stands for one of {}.",
+            self.profile,
+            rounded(self.unit_bytes),
+            rounded(whole.unit_bytes)
+        )
+    }
+}
+
+/// Bytes in the binary unit that suits them, to three digits.
+pub(crate) fn rounded(bytes: u64) -> String {
+    let units = [
+        (50, "PiB"),
+        (40, "TiB"),
+        (30, "GiB"),
+        (20, "MiB"),
+        (10, "KiB"),
+    ];
+    let unit = units.into_iter().find(|(shift, _)| bytes >> shift > 0);
+    let (shift, name) = unit.unwrap_or((0, "bytes"));
+    let number = bytes as f64 / (1_u64 << shift) as f64;
+    let digits = if number < 10.0 { 1 } else { 0 };
+    format!("{number:.digits$} {name}")
 }
 
 /// The result of one scheme.
@@ -391,6 +457,8 @@ pub fn outcome(
         steady_reason: unsteady.unwrap_or_default(),
         schemes,
         other_victims: None,
+        other_ways: None,
+        endurance: None,
         filled: None,
         verdict: None,
         details: None,

@@ -5,6 +5,8 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_ssd::relocate::RelocationKind;
 use serde::{Deserialize, Serialize};
 
+use crate::{endurance::Stands, ways::OtherWay};
+
 /// The flash must last this many times as long for streams to be worth it (our choice: below a
 /// twentieth, another day's load changes more).
 pub const WORTH: f64 = 1.05;
@@ -123,6 +125,16 @@ pub struct Verdict {
     /// The answers for a drive that is sold, one with the scheme in its firmware, and the bound, as far as they were
     /// compared.
     pub drives: Vec<DriveAnswer>,
+    /// The ordinary drive, and changes to it other than streams; empty where they were not measured.
+    #[serde(default)]
+    pub other_ways: Vec<OtherWay>,
+    /// The grounds of `stands`, a sentence; empty where no endurance is known.
+    #[serde(default)]
+    pub endurance: String,
+    /// The endurance of the ordinary drive, of one that is sold, and of one with a scheme in its firmware; empty where
+    /// none is known.
+    #[serde(default)]
+    pub stands: Vec<Stands>,
     /// The figures behind it, a sentence; empty where there are none.
     pub evidence: String,
     /// Reasons not to trust the figures, or not to recommend a scheme; a sentence each.

@@ -176,7 +176,7 @@ impl Config {
     }
 
     /// Checks that such a device can exist and can never get stuck.
-    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+    pub fn validate(&self) -> Result<(), ConfigError> {
         for (name, value) in [
             ("logical_pages", self.logical_pages),
             ("page_bytes", self.page_bytes),

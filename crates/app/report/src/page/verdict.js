@@ -62,6 +62,31 @@ function trustFacts(known) {
   ];
 }
 
+/** A small table: words, and figures of which null is a dash. */
+function smallTable(id, heads, rows) {
+  const head = heads.map((name, at) => html("th", { class: at > 0 ? "number" : null, scope: "col" }, name));
+  const cells = (row) => row.map((text, at) => html("td", { class: at > 0 ? "number" : null }, text ?? "–"));
+  const body = rows.map((row) => html("tr", null, cells(row)));
+  const table = html("table", { "aria-label": heads[0] },
+    html("thead", null, html("tr", null, head)), html("tbody", null, body));
+  return html("div", { class: "data", id }, html("div", { class: "table-wrap", tabindex: 0 }, table));
+}
+
+/** The other ways than streams. */
+function otherWays(ways) {
+  const ratio = (value, unit) => (value === null ? null : `${tellRatio(value)}${unit}`);
+  const rows = ways.map((way) => [way.words, ratio(way.waf, ""), ratio(way.life, "×")]);
+  return smallTable("other-ways", ["Other ways: an ordinary drive", "WAF", "Lifetime"], rows);
+}
+
+/** The endurance of each drive. */
+function endurance(stands) {
+  const number = (value) => (value === null ? null : tellRatio(value));
+  const rows = stands.map((one) => [one.scheme, tellBytes(one.host_bytes), number(one.years),
+    number(one.drive_writes_per_day), number(one.price_per_year)]);
+  return smallTable("endurance", ["Drive with", "Host writes", "Years", "DWPD", "Price a year"], rows);
+}
+
 /** A sentence with a command after its last colon. */
 function withCommand(sentence) {
   const at = sentence.indexOf(": anabranch ");
@@ -79,6 +104,8 @@ function verdict(known, isOneOfMany) {
   if (!known.before) return section;
   const drives = (answer.drives ?? []).map(driveAnswer);
   if (drives.length > 0) section.append(html("div", { class: "facts answers" }, drives));
+  if (answer.other_ways?.length > 0) section.append(otherWays(answer.other_ways));
+  if (answer.stands?.length > 0) section.append(html("p", null, answer.endurance), endurance(answer.stands));
   section.append(html("div", { class: "facts" }, wafFacts(known), timeFacts(known), trustFacts(known)));
   for (const sentence of [answer.evidence, answer.takes]) if (sentence) section.append(html("p", null, sentence));
   for (const warning of answer.warnings) section.append(html("p", { class: "warning", role: "note" }, warning));

@@ -91,6 +91,9 @@ impl Known<'_> {
         options.extend(is_filled.then(|| "--pack".to_owned()));
         let is_kept = config.contains_key("no_discards");
         options.extend(is_kept.then(|| "--no-discards".to_owned()));
+        if let Some(late) = config.get("discards").and_then(|late| late.as_str()) {
+            options.extend(["--discards", late].map(str::to_owned));
+        }
         Some(options)
     }
 
@@ -98,6 +101,13 @@ impl Known<'_> {
     /// the data are too few for any.
     fn smaller_unit(&self) -> Option<Option<String>> {
         let bytes = peak_bytes(self.outcome);
+        let device = &self.drive_words(&[]);
+        let is_given = |option: &str| device.iter().any(|word| word == option);
+        // A profile by name is scaled to the data, with as many units as it has.
+        let is_scaled = is_given("--device") && !is_given("--unit");
+        if is_scaled && bytes / UNITS >= LEAST_UNIT_BYTES {
+            return Some(None);
+        }
         if bytes >= self.outcome.device.unit_bytes.saturating_mul(UNITS / 2) {
             return Some(None);
         }
@@ -158,9 +168,15 @@ impl Comparison {
         let own = own.strip_prefix("No answer yet: ").unwrap_or(&own);
         let pack = if is_packed(&filled) { " --pack" } else { "" };
         if let Some(verdict) = &mut filled.verdict {
+            let scale = &filled.device.scale();
+            let scale = if scale.is_empty() {
+                String::new()
+            } else {
+                format!(" {scale}")
+            };
             verdict.about = format!(
                 "This is the same recording replayed on a drive that it fills (--fill {FILL}{pack}). On its own drive \
-                 there is no answer yet: {own}"
+                 there is no answer yet: {own}{scale}"
             );
         }
         self.verdict.clone_from(&filled.verdict);

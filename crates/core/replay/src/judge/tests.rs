@@ -3,6 +3,11 @@ use serde_json::{Value, json};
 use anabranch_trace::Capture;
 
 use super::*;
+use crate::{
+    endurance::{Endurance, Limit, Stands},
+    outcome::WholeDrive,
+    ways::{OtherWays, WafAtSpare},
+};
 
 /// A scheme of a settled run that wrote 10 GiB, with its WAF over the last capacity.
 fn scheme(name: &str, waf_window: f64) -> Value {
@@ -95,6 +100,122 @@ fn three_drives_are_answered_in_order_and_the_first_is_the_headline() {
         verdict.next
     );
     assert!(verdict.warnings.is_empty() && verdict.is_settled);
+}
+
+#[test]
+fn the_spare_that_is_as_good_as_streams_is_read_between_two_that_were_measured() {
+    let mut result = whole(1.6, 1.25, 1.1, 1.05);
+    assert!(Verdict::of(&result).other_ways.is_empty());
+    let at = |spare, waf| WafAtSpare { spare, waf };
+    result.other_ways = Some(OtherWays {
+        spares: vec![at(0.07, 1.6), at(0.2, 1.3), at(0.3, 1.2), at(1.0, 1.1)],
+        half_as_full: Some(1.2),
+        daily_discards: None,
+        no_discards: Some(2.0),
+    });
+    let ways = Verdict::of(&result).other_ways;
+    let told: Vec<String> = ways
+        .iter()
+        .map(|way| {
+            format!(
+                "{}: {:.2} {:.2}",
+                way.words,
+                way.waf.unwrap(),
+                way.life.unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "as it is, 7 % of spare: 1.60 1.00",
+            "25 % of spare in place of 7 %, as good as streams: 1.25 1.28",
+            "half as full: 1.20 1.33",
+            "without discards: 2.00 0.80",
+        ]
+    );
+    let unreached = |waf| {
+        let mut result = whole(1.6, waf, 1.0, 1.0);
+        result.other_ways = Some(OtherWays {
+            spares: vec![at(0.07, 1.6), at(1.0, 1.1)],
+            ..OtherWays::default()
+        });
+        Verdict::of(&result).other_ways
+    };
+    let few = unreached(1.05);
+    assert_eq!(
+        few[1].words,
+        "100 % of spare in place of 7 %, not as good as streams"
+    );
+    // Streams that spare nothing are no goal.
+    assert_eq!(unreached(1.7).len(), 1);
+}
+
+#[test]
+fn a_scaled_drive_is_told_with_what_it_stands_for() {
+    let mut result = whole(1.6, 1.25, 1.1, 1.05);
+    result.device.profile = "fdp-pm9d3".to_owned();
+    result.device.unit_bytes = 7 << 20;
+    result.device.scaled = Some(WholeDrive {
+        logical_bytes: 1900 << 30,
+        unit_bytes: 13 << 30,
+    });
+    assert_eq!(
+        Verdict::of(&result).about,
+        "The drive is fdp-pm9d3 at 1/1900 of its size: an erase unit of 7.0 MiB stands for one of 13 GiB."
+    );
+}
+
+#[test]
+fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
+    let mut result = whole(1.6, 1.25, 1.1, 1.05);
+    assert!(Verdict::of(&result).stands.is_empty());
+    let day = 1e12;
+    let endurance = Endurance {
+        limit: Limit::Flash {
+            rated_erases: 3000,
+            bytes: 1.6 * day * 365.25 * 5.0,
+        },
+        logical_bytes: 1_000_000_000_000,
+        writes_per_day: Some(day),
+        measured_seconds: None,
+        years: Some(2.5),
+        price: Some(100.0),
+    };
+    result.endurance = Some(endurance.clone());
+    let verdict = Verdict::of(&result);
+    assert_eq!(
+        verdict.endurance,
+        "Endurance by 3000 rated erases a unit, at 931 GiB a day."
+    );
+    let figures = |verdict: &Verdict| -> Vec<String> {
+        let told = |one: &Stands| {
+            format!(
+                "{} {:.2} {:.2} {:.2}",
+                one.scheme,
+                one.years.unwrap(),
+                one.drive_writes_per_day.unwrap(),
+                one.price_per_year.unwrap()
+            )
+        };
+        verdict.stands.iter().map(told).collect()
+    };
+    let expected = [
+        "baseline+gc 5.00 2.00 20.00",
+        "anabranch+fdp 6.40 2.56 15.62",
+        "anabranch 7.27 2.91 13.75",
+    ];
+    assert_eq!(figures(&verdict), expected);
+    // A TBW is what the ordinary drive stands.
+    let limit = Limit::Host {
+        bytes: day * 365.25 * 5.0,
+    };
+    result.endurance = Some(Endurance { limit, ..endurance });
+    assert_eq!(figures(&Verdict::of(&result)), expected);
+    // No answer, no years.
+    result.schemes[2].steady = false;
+    let open = Verdict::of(&result);
+    assert!(open.stands.is_empty() && open.endurance.is_empty());
 }
 
 #[test]

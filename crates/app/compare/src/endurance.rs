@@ -1,0 +1,102 @@
+//! The endurance of a drive, from its profile or from options. Nothing is guessed: without a limit there is none.
+
+use anabranch_replay::{Comparison, Endurance, Limit, Verdict};
+
+use crate::{
+    drives::{NamedDrive, bytes},
+    fault::{Fault, Result},
+    options::ReplayOptions,
+};
+
+/// Nanoseconds of a second, and seconds of a day.
+const SECOND_NS: f64 = 1e9;
+const DAY_SECONDS: f64 = 86_400.0;
+
+/// Refuses options on endurance that are wrong by themselves, or that the drive cannot answer.
+///
+/// # Errors
+/// Wrong use, with what to give.
+pub(crate) fn check(options: &ReplayOptions, drive: &NamedDrive) -> Result {
+    for (option, value) in [("--years", options.years), ("--price", options.price)] {
+        if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
+            return Err(Fault::wrong_use(format!(
+                "{option} {value}: give a number above 0"
+            )));
+        }
+    }
+    for (option, text) in [
+        ("--tbw", &options.tbw),
+        ("--writes-per-day", &options.writes_per_day),
+    ] {
+        if let Some(text) = text
+            && bytes(text)? == 0
+        {
+            return Err(Fault::wrong_use(format!(
+                "{option} {text}: give bytes above 0, as in 2TB"
+            )));
+        }
+    }
+    let asked = [
+        ("--years", options.years.is_some()),
+        ("--writes-per-day", options.writes_per_day.is_some()),
+        ("--price", options.price.is_some()),
+    ];
+    let asked = asked.into_iter().find(|(_, is_given)| *is_given);
+    match asked {
+        Some((option, _)) if limit(options, drive)?.is_none() => Err(Fault::wrong_use(format!(
+            "{option}: device profile {} tells no endurance; give the data sheet's --tbw BYTES, or --rated-erases N",
+            drive.profile
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Adds the endurance to a result, where it is known.
+///
+/// # Errors
+/// When the writes a day are needed, and neither given nor to be measured.
+pub(crate) fn add(found: &mut Comparison, options: &ReplayOptions, drive: &NamedDrive) -> Result {
+    let Some(limit) = limit(options, drive)? else {
+        return Ok(());
+    };
+    let given = options.writes_per_day.as_deref().map(bytes).transpose()?;
+    let seconds = found.source.lasted_ns() as f64 / SECOND_NS;
+    let is_measured = given.is_none() && seconds > 0.0;
+    let measured = is_measured.then(|| found.source.host_bytes as f64 / seconds * DAY_SECONDS);
+    let writes_per_day = given.map(|bytes| bytes as f64).or(measured);
+    if writes_per_day.is_none() && options.price.is_some() {
+        return Err(Fault::wrong_use(
+            "--price: the trace has no clock, so that its writes a day are not known; give --writes-per-day BYTES",
+        ));
+    }
+    found.endurance = Some(Endurance {
+        limit,
+        logical_bytes: drive
+            .scaled
+            .map_or(drive.config.logical_bytes(), |whole| whole.logical_bytes),
+        writes_per_day,
+        measured_seconds: is_measured.then_some(seconds),
+        years: options.years,
+        price: options.price,
+    });
+    found.verdict = Some(Verdict::of(found));
+    Ok(())
+}
+
+/// The limit of a drive: the TBW given, else its rated erases.
+fn limit(options: &ReplayOptions, drive: &NamedDrive) -> Result<Option<Limit>> {
+    if let Some(text) = &options.tbw {
+        let bytes = bytes(text)? as f64;
+        return Ok(Some(Limit::Host { bytes }));
+    }
+    let config = &drive.config;
+    let rated_erases = config.wear.rated_erases;
+    let times = drive.scaled.map_or(1.0, |whole| {
+        whole.logical_bytes as f64 / config.logical_bytes().max(1) as f64
+    });
+    let bytes = f64::from(rated_erases) * config.physical_bytes() as f64 * times;
+    Ok((rated_erases > 0).then_some(Limit::Flash {
+        rated_erases,
+        bytes,
+    }))
+}

@@ -1,0 +1,52 @@
+//! The endurance of the drives that are compared, and the grounds it rests on.
+
+use super::{Known, waf};
+use crate::{
+    endurance::{Limit, Stands},
+    outcome::rounded,
+    verdict::{Answer, DriveKind},
+};
+
+impl Known<'_> {
+    /// The endurance of the ordinary drive, of one that is sold and of one with a scheme in its firmware; empty where
+    /// there is no answer yet, or no endurance is known.
+    pub(super) fn stands(&self, answer: Answer) -> Vec<Stands> {
+        let (Some(endurance), Some(before)) = (&self.outcome.endurance, self.before) else {
+            return Vec::new();
+        };
+        if answer == Answer::NoAnswerYet {
+            return Vec::new();
+        }
+        let kinds = [DriveKind::Sold, DriveKind::Firmware];
+        let others = kinds.into_iter().filter_map(|kind| self.chosen(kind));
+        let all = [before].into_iter().chain(others);
+        all.map(|one| endurance.with(&one.name, waf(one), waf(before)))
+            .collect()
+    }
+
+    /// The grounds of the endurance in a sentence; empty where none is known.
+    pub(super) fn endurance_words(&self, answer: Answer) -> String {
+        let Some(endurance) = &self.outcome.endurance else {
+            return String::new();
+        };
+        if answer == Answer::NoAnswerYet {
+            return String::new();
+        }
+        let limit = match endurance.limit {
+            Limit::Flash { rated_erases, .. } => format!("by {rated_erases} rated erases a unit"),
+            Limit::Host { bytes } => format!(
+                "if an ordinary drive just stands the {} of its data sheet",
+                rounded(bytes as u64)
+            ),
+        };
+        let rate = endurance.writes_per_day.map(|bytes| rounded(bytes as u64));
+        let rate = match (rate, endurance.measured_seconds) {
+            (None, _) => String::new(),
+            (Some(rate), None) => format!(", at {rate} a day"),
+            (Some(rate), Some(seconds)) => {
+                format!(", at {rate} a day, as this trace wrote for {seconds:.0} s")
+            }
+        };
+        format!("Endurance {limit}{rate}.")
+    }
+}
