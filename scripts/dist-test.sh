@@ -57,7 +57,7 @@ use_deb() {
     inside date --utc +%FT%TZ
     step apt-get install --yes --no-install-recommends -qq ./anabranch.deb
     step anabranch --version
-    step anabranch run --size 128MiB --unit 1MiB --scheme baseline,pcstream,anabranch -- sqlite3 '{dir}/app.db' '.read app.sql'
+    step anabranch run --size 128MiB --unit 1MiB -- sqlite3 '{dir}/app.db' '.read app.sql'
     echo "dist-test: from the .deb to the verdict on a program of its own: $((SECONDS - began)) s"
     grep -q "Write amplification over the last capacity of writes" "$root/tmp/said"
 }

@@ -120,4 +120,4 @@ def test_a_tutorial_does_what_it_says(tutorial: Path, tmp_path: Path, command: s
 
 
 def test_there_are_tutorials() -> None:
-    assert [tutorial.stem for tutorial in TUTORIALS] == ["database", "fleet", "scheme"]
+    assert [tutorial.stem for tutorial in TUTORIALS] == ["database", "first", "fleet", "scheme"]

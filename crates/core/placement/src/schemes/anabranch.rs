@@ -79,7 +79,7 @@ parameters! {
     pub struct Parameters {
         /// Whether settings are rehearsed. Off, those below hold throughout.
         rehearse: Word(Rehearse) = Rehearse::Wide,
-            "settings tried out on miniature drives: wide ten, on seven, off none";
+            "settings tried out on miniature drives: wide eleven, on seven, off none";
         /// Classes, at most one for each host stream.
         classes: Count(1..=8) = 6,
             "without rehearsal: classes, at most one a host stream";
@@ -140,7 +140,7 @@ const REDRAW_PARTS: u64 = 4;
 /// victims follow the setting that costs least on miniature drives. Beside a drive that relocates by itself it is the host
 /// half alone, and its miniatures relocate as that drive does.
 ///
-/// Memory: 8 bytes a page of the drive, 2 MiB of curves, and the miniature drives: each 8 bytes for
+/// Memory: 8 bytes a page of the drive, 1.4 MiB of curves, and the miniature drives: each 8 bytes for
 /// every page sampled.
 #[derive(Debug)]
 pub struct Anabranch {
