@@ -10,6 +10,7 @@ A tutorial is run block by block in a directory of its own where `traces` lies:
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -91,6 +92,75 @@ def test_the_site_has_every_page_of_the_documents() -> None:
     summary = (ROOT / "docs/SUMMARY.md").read_text()
     listed = {ROOT / "docs" / found.group(1) for found in LINK.finditer(summary)}
     assert listed == pages
+
+
+SOURCES = ("*.rs", "*.py", "*.c", "*.h", "*.sh", "*.js")
+# Words in code with this many underscores are taken for names of tests; but for metrics and words of others.
+TEST = re.compile(r"(?<![\w-])[a-z][a-z0-9]*(?:_[a-z0-9]+){3,}(?!\w)")
+FOREIGN = re.compile(r".*_(total|ratio|threshold)|atomic_write_unit_max_opt|a_word_of_its_name")
+FOLDERS = "bench|crates|docs|experiments|fuzz|lab|python|scripts|traces|workloads"
+PLACE = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/[\w./@*{{}}$…-]+")
+PLACEHOLDER = re.compile(r"[*{$…]|NAME|TRACE|@")
+HERE = Path(__file__)
+
+
+def code(text: str) -> str:
+    """Blocks of code, and code within lines."""
+    blocks = FENCE.findall(text)
+    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", FENCE.sub("", text))])
+
+
+def unknown(text: str, sources: str, root: Path) -> Iterator[str]:
+    """Tests and files that a document names and that are not there."""
+    named = code(text)
+    for test in TEST.findall(named):
+        if not FOREIGN.fullmatch(test) and test not in sources:
+            yield test
+    for target in re.findall(r"--test (\w+)", named):
+        if not any(root.glob(f"crates/*/*/tests/{target}.rs")) and not any(
+            root.glob(f"crates/*/*/tests/{target}/main.rs")
+        ):
+            yield f"--test {target}"
+    for place in PLACE.findall(named):
+        if not PLACEHOLDER.search(place) and not (root / place.rstrip(".")).exists():
+            yield place
+
+
+def sources() -> str:
+    listed = subprocess.run(
+        ["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    names = (ROOT / name for name in listed.stdout.splitlines())
+    return "\n".join(name.read_text() for name in names if name.exists() and name != HERE)
+
+
+def test_a_test_and_a_file_that_a_document_names_are_there() -> None:
+    known = sources()
+    missing = {
+        document.name: found
+        for document in documents()
+        if (found := list(unknown(document.read_text(), known, ROOT)))
+    }
+    assert missing == {}
+
+
+def test_a_test_and_a_file_that_are_not_there_are_found(tmp_path: Path) -> None:
+    page = "`it_is_so_here` `so_it_is_there` `docs/none.md`\n```\ncargo test --test nothing\n```\n"
+    assert list(unknown(page, "fn it_is_so_here()", tmp_path)) == [
+        "so_it_is_there",
+        "--test nothing",
+        "docs/none.md",
+    ]
+
+
+def test_the_reference_is_what_the_command_prints(command: str) -> None:
+    where = ROOT / "scripts/reference.py"
+    found = importlib.util.spec_from_file_location("reference", where)
+    assert found is not None and found.loader is not None
+    reference = importlib.util.module_from_spec(found)
+    found.loader.exec_module(reference)
+    kept = {page.name: page.read_text() for page in (ROOT / "docs/reference").iterdir()}
+    assert kept == reference.pages(command), f"scripts/reference.py {command}"
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: str(path.stem))

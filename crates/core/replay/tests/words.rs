@@ -14,19 +14,6 @@ const CLAUSES: [&str; 7] = ["What", "Who", "Whose", "Why", "Where", "How", "Whic
 const MOST_CHARACTERS: usize = 120;
 /// Lines of the longest page of the documents.
 const MOST_LINES: usize = 400;
-/// Underscores from which a word in code is taken for a test's name.
-const UNDERSCORES: usize = 3;
-/// Words of others, and placeholders, that look like a test's name.
-const FOREIGN: [&str; 4] = [
-    "x86_rep_movsb_threshold",
-    "x86_non_temporal_threshold",
-    "atomic_write_unit_max_opt",
-    "a_word_of_its_name",
-];
-/// Folders whose files are named in documents.
-const FOLDERS: [&str; 10] = [
-    "bench", "crates", "docs", "experiments", "fuzz", "lab", "python", "scripts", "traces", "workloads",
-];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -127,93 +114,4 @@ fn a_page_of_the_documents_is_read_to_its_end() {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
     }
-}
-
-/// Spans of code within lines, and lines of code blocks.
-fn code(text: &str) -> Vec<&str> {
-    let mut is_block = false;
-    let mut found = Vec::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            is_block = !is_block;
-        } else if is_block {
-            found.push(line);
-        } else {
-            found.extend(line.split('`').skip(1).step_by(2));
-        }
-    }
-    found
-}
-
-/// Words of code that name a test, a test's file or a file of the tree.
-struct Named<'a> {
-    tests: Vec<&'a str>,
-    targets: Vec<&'a str>,
-    paths: Vec<&'a str>,
-}
-
-fn named(text: &str) -> Named<'_> {
-    let mut named = Named {
-        tests: Vec::new(),
-        targets: Vec::new(),
-        paths: Vec::new(),
-    };
-    for span in code(text) {
-        let is_test = |word: &&str| {
-            word.matches('_').count() >= UNDERSCORES
-                && !word.contains(|letter: char| letter.is_ascii_uppercase())
-                && !word.starts_with('_')
-                && !["_total", "_ratio"].iter().any(|metric| word.ends_with(metric))
-                && !FOREIGN.contains(word)
-        };
-        let words = span.split(|letter: char| letter != '_' && !letter.is_ascii_alphanumeric());
-        named.tests.extend(words.filter(is_test));
-        let targets = span.split("--test ").skip(1);
-        named.targets.extend(targets.filter_map(|rest| rest.split_whitespace().next()));
-        let is_path = |word: &&str| {
-            let folder = word.split('/').next().unwrap();
-            let is_placeholder = word.contains(['*', '{', '$', '<', '…', '='])
-                || ["NAME", "TRACE", "@"].iter().any(|part| word.contains(part));
-            word.contains('/') && FOLDERS.contains(&folder) && !is_placeholder
-        };
-        let words = span.split([' ', ',', ';', '(', ')', '\'', '"']);
-        named.paths.extend(words.map(|word| word.trim_end_matches(['.', ':'])).filter(is_path));
-    }
-    named
-}
-
-#[test]
-fn code_of_documents_is_taken_apart() {
-    let sample = "Run `cargo test --test guest` or `it_is_so_here`.\n```\ncat docs/a.md\n```\n`traces/NAME.parquet`\n";
-    let found = named(sample);
-    assert_eq!(found.tests, ["it_is_so_here"]);
-    assert_eq!(found.targets, ["guest"]);
-    assert_eq!(found.paths, ["docs/a.md"]);
-}
-
-#[test]
-fn a_test_and_a_file_that_a_document_names_exist() {
-    let sources: String = [".rs", ".py", ".c", ".h", ".sh", ".js"]
-        .iter()
-        .flat_map(|ending| files(".", ending))
-        .filter(|path| !path.ends_with("replay/tests/words.rs"))
-        .map(|path| fs::read_to_string(path).unwrap())
-        .collect();
-    let is_target = |name: &str| {
-        let found = files("crates", ".rs");
-        found.iter().any(|path| {
-            path.ends_with(format!("tests/{name}.rs")) || path.ends_with(format!("tests/{name}/main.rs"))
-        })
-    };
-    let mut wrong = Vec::new();
-    for document in files(".", ".md") {
-        let text = fs::read_to_string(&document).unwrap();
-        let named = named(&text);
-        let tests = named.tests.iter().filter(|name| !sources.contains(**name));
-        let targets = named.targets.iter().filter(|name| !is_target(name));
-        let paths = named.paths.iter().filter(|path| !root().join(path).exists());
-        let missing = tests.chain(targets).chain(paths);
-        wrong.extend(missing.map(|name| format!("{}: {name}", document.display())));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
