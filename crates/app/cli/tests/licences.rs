@@ -1,5 +1,5 @@
-//! What is handed out is made of: licences and sources of all dependencies, as `deny.toml` has them. `make lint` asks
-//! cargo-deny the same where that is installed; this test needs nothing but cargo.
+//! Licences and sources of all dependencies, as `deny.toml` has them. `make lint` asks cargo-deny the same where that is
+//! installed; this test needs nothing but cargo.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

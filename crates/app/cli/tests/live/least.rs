@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use anabranch_trace::{Frame, Reader};
+use nix::sys::signal::Signal;
 
 use super::support::{ANABRANCH, Device, Place, Started, is_attached, wait_until};
 
@@ -10,12 +11,12 @@ const RECORD: &str = include_str!("../../../../../scripts/anabranch-record@.serv
 const WATCH: &str = include_str!("../../../../../scripts/anabranch-watch.service");
 const STEER: &str = include_str!("../../../../../scripts/anabranch-steer@.service");
 
-/// Starts a program that writes to the device as its copy of `dd`, which is unlinked before it writes.
+/// Writes to the device as a copy of `dd` that is unlinked before it writes, and that stays until it has been looked at.
 const UNLINKED: &str = "
 set -e
 cp \"$(command -v dd)\" \"$0/dd\"
 mkfifo \"$0/pipe\"
-(exec >\"$0/pipe\"; sleep 0.3; rm \"$0/dd\"; dd if=/dev/zero bs=1M count=3 status=none) &
+(exec >\"$0/pipe\"; sleep 0.3; rm \"$0/dd\"; dd if=/dev/zero bs=1M count=3 status=none; sleep 3) &
 \"$0/dd\" if=\"$0/pipe\" of=\"$1\" bs=1M iflag=fullblock oflag=direct status=none
 ";
 
@@ -37,13 +38,14 @@ fn frames(bounding_set: &str) -> Vec<Frame> {
     let mut command = Command::new("setpriv");
     command
         .args([bounding_set, "--inh-caps=-all", "--no-new-privs", ANABRANCH])
-        .args(["record", "--device", &device.0, "-o", &trace, "--for", "4s"]);
+        .args(["record", "--device", &device.0, "-o", &trace]);
     let recorder = Started::new(&mut command);
     wait_until("the probe to be attached", || is_attached(recorder.pid()));
     let ended = Command::new("sh")
         .args(["-c", UNLINKED, place.directory(), &device.0])
         .status();
     assert!(ended.unwrap().success());
+    recorder.signal(Signal::SIGINT);
     let ended = recorder.end().with_status(0);
     assert!(!ended.stdout.contains("led to nothing"), "{}", ended.stdout);
     let tables = Reader::open(&trace).unwrap().tables().clone();
