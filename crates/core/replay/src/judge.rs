@@ -4,7 +4,6 @@ mod answers;
 mod endurance;
 mod lack;
 mod next;
-
 mod ways;
 
 use crate::{
