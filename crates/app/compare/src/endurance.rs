@@ -6,6 +6,7 @@ use crate::{
     drives::{NamedDrive, bytes},
     fault::{Fault, Result},
     options::ReplayOptions,
+    source::SYNTHETIC,
 };
 
 /// Nanoseconds of a second, and seconds of a day.
@@ -61,12 +62,15 @@ pub(crate) fn add(found: &mut Comparison, options: &ReplayOptions, drive: &Named
     };
     let given = options.writes_per_day.as_deref().map(bytes).transpose()?;
     let seconds = found.source.lasted_ns() as f64 / SECOND_NS;
-    let is_measured = given.is_none() && seconds > 0.0;
+    // The clock of a load made by rule is no program's.
+    let trace = found.config.get("trace").and_then(|name| name.as_str());
+    let is_made = trace.is_some_and(|name| name.starts_with(SYNTHETIC));
+    let is_measured = given.is_none() && seconds > 0.0 && !is_made;
     let measured = is_measured.then(|| found.source.host_bytes as f64 / seconds * DAY_SECONDS);
     let writes_per_day = given.map(|bytes| bytes as f64).or(measured);
     if writes_per_day.is_none() && options.price.is_some() {
         return Err(Fault::wrong_use(
-            "--price: the trace has no clock, so that its writes a day are not known; give --writes-per-day BYTES",
+            "--price: this trace does not tell how much is written a day; give --writes-per-day BYTES",
         ));
     }
     found.endurance = Some(Endurance {

@@ -23,7 +23,7 @@ const QUICK_BYTES: u64 = 1 << 30;
 /// Requests of a raw trace or a synthetic load that are passed on at a time (our choice).
 const BATCH: usize = 8192;
 /// The prefix of a synthetic load's name.
-const SYNTHETIC: &str = "synthetic:";
+pub(crate) const SYNTHETIC: &str = "synthetic:";
 
 /// Called with each batch of requests, and the share of the trace that is done with it, 0 to 1.
 pub type Sink<'a> = dyn FnMut(&[Io], f64) -> Result + 'a;

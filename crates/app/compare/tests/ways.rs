@@ -93,7 +93,7 @@ fn endurance_is_reckoned_from_what_is_known_and_asked_for_otherwise() {
 
 #[test]
 fn a_trace_with_discards_is_told_without_them_as_the_option_has_it() {
-    let trace = shipped("redis.parquet");
+    let trace = shipped("sqlite-rollback.parquet");
     let found = compared(&trace, &json!({ "fill": "90%" })).unwrap();
     let ways = found.other_ways.unwrap();
     let without = ways.no_discards.unwrap();

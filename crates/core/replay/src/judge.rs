@@ -1,9 +1,9 @@
 //! The answer of a comparison, found in its figures. It is computed once; terminal, page and JSON show the same.
 
 mod answers;
+mod endurance;
 mod lack;
 mod next;
-mod stands;
 mod ways;
 
 use crate::{

@@ -124,6 +124,7 @@ impl Bench<'_> {
         ways.spares.extend(at(&drives, &mut wafs));
         ways.spares
             .sort_by(|one, other| one.spare.total_cmp(&other.spare));
+        ways.spares.dedup_by_key(|one| one.spare.to_bits());
         Ok(())
     }
 

@@ -180,7 +180,7 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
         writes_per_day: Some(day),
         measured_seconds: None,
         years: Some(2.5),
-        price: Some(100.0),
+        price: Some(128.0),
     };
     result.endurance = Some(endurance.clone());
     let verdict = Verdict::of(&result);
@@ -201,9 +201,9 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
         verdict.stands.iter().map(told).collect()
     };
     let expected = [
-        "baseline+gc 5.00 2.00 20.00",
-        "anabranch+fdp 6.40 2.56 15.62",
-        "anabranch 7.27 2.91 13.75",
+        "baseline+gc 5.00 2.00 25.60",
+        "anabranch+fdp 6.40 2.56 20.00",
+        "anabranch 7.27 2.91 17.60",
     ];
     assert_eq!(figures(&verdict), expected);
     // A TBW is what the ordinary drive stands.
