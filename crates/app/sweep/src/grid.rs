@@ -103,8 +103,8 @@ impl Grid {
             fill: self.fill.clone(),
             pack: self.pack,
             no_discards: self.no_discards,
-            drive_file: None,
             quick: self.quick,
+            ..ReplayOptions::default()
         }
     }
 }
