@@ -101,11 +101,14 @@ def recording(command, device, place, *options):
         [command, "-q", "record", *options, "--device", device, "-o", f"{place}/../t.parquet", "--for", "1h"],
         stdout=subprocess.DEVNULL,
     ) as probe:
-        while len(programs(probe.pid)) < 2:
+        # All its programs are loaded once no more come for a second: on a busy machine loading takes that long.
+        loaded, since = set(), time.monotonic()
+        while len(loaded) < 2 or time.monotonic() - since < 1:
             if probe.poll() is not None:
                 raise SystemExit(f"the recording has ended, status {probe.returncode}")
             time.sleep(0.1)
-        time.sleep(0.5)
+            if (now := set(programs(probe.pid))) != loaded:
+                loaded, since = now, time.monotonic()
         try:
             yield probe
         finally:
@@ -121,7 +124,8 @@ def one(command, device, place, call, options):
         os.sync()
         time.sleep(0.5)
         after, cpu, pages = programs(probe.pid), used(probe.pid) - cpu, written(device) - pages
-    runs = {number: tuple(now - then for now, then in zip(after[number], before[number])) for number in after}
+    # One that was loaded later than all others has run for the load alone.
+    runs = {number: tuple(now - then for now, then in zip(after[number], before.get(number, (0, 0)))) for number in after}
     return sum(took for _, took in runs.values()) / pages, cpu / pages, [runs[number] for number in sorted(runs)]
 
 
