@@ -56,8 +56,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("report", &["replay"]),
     ("watch", &["trace", "replay", "report"]),
-    ("steer", &["ssd", "trace", "placement"]),
-    ("doctor", &["ssd", "placement", "probe", "steer"]),
+    ("counters", &[]),
+    ("steer", &["ssd", "trace", "placement", "counters"]),
+    (
+        "doctor",
+        &["ssd", "placement", "probe", "counters", "steer"],
+    ),
     ("calibrate", &["ssd", "steer"]),
     (
         "anabranch",
@@ -70,6 +74,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "disk",
             "nvme",
             "scsi",
+            "counters",
             "steer",
             "doctor",
             "calibrate",

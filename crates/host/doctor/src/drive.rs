@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use anabranch_counters::Count;
 use anabranch_steer::nvme::{
     Configuration, Namespace, PlacementHandle, Queue, Usage, opcode, usage,
 };
-use anabranch_steer::{Shape, SteerError};
+use anabranch_steer::{Log, Shape, SteerError};
 
-use crate::found::{Drive, Handle, Neighbour, Placement};
+use crate::found::{Drive, Handle, Neighbour, Placement, Writes};
 
 /// A drive's answers: the bytes of Identify, and whatever else Identify says that it can be asked.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,7 @@ struct Answers {
     usage: Vec<Usage>,
     neighbours: Vec<Neighbour>,
     streams: Option<u16>,
+    counts: Vec<Count>,
 }
 
 impl Answers {
@@ -53,6 +55,7 @@ impl Answers {
             }),
             has_fdp: self.has_fdp(),
             streams: self.streams,
+            writes: Writes::of(&self.counts),
         }
     }
 }
@@ -76,6 +79,7 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
     if answers.has_directives() {
         answers.streams = streams(&namespace);
     }
+    answers.counts = Log::open(character)?.counts();
     Ok(answers.read())
 }
 
@@ -235,6 +239,17 @@ mod tests {
         }
     }
 
+    /// The counts of a page of FDP statistics.
+    fn fdp_statistics(host: u8, flash: u8) -> Vec<Count> {
+        let drive = anabranch_counters::Drive {
+            has_fdp: true,
+            ..anabranch_counters::Drive::default()
+        };
+        let mut page = vec![0; 64];
+        (page[1], page[17]) = (host, flash);
+        anabranch_counters::read(&drive, |asked, _, _| (asked == 0x22).then(|| page.clone()))
+    }
+
     /// The answers of a drive that has everything.
     fn whole() -> Answers {
         let mut controller = vec![0; 4096];
@@ -253,6 +268,7 @@ mod tests {
             usage: vec![Usage::HostSpecified, Usage::Unused],
             neighbours: vec![neighbour()],
             streams: Some(7),
+            counts: fdp_statistics(2, 5),
         }
     }
 
@@ -282,6 +298,12 @@ mod tests {
             }),
             has_fdp: true,
             streams: Some(7),
+            writes: Writes {
+                host_bytes: Some(512),
+                flash_bytes: Some(1280),
+                waf: Some(2.5),
+                logs: vec!["FDP statistics"],
+            },
         };
         assert_eq!(drive, expected);
     }
@@ -298,5 +320,6 @@ mod tests {
         let silent = Answers::default().read();
         assert_eq!((silent.model.as_str(), silent.bytes), ("", 0));
         assert!(silent.fdp.is_none() && !silent.has_fdp && silent.streams.is_none());
+        assert_eq!(silent.writes, Writes::default());
     }
 }

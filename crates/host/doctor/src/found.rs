@@ -1,5 +1,6 @@
 //! The findings about a host.
 
+use anabranch_counters::{Amplification, Count};
 use serde::{Serialize, Serializer};
 
 /// Writes an answer, or the reason why there is none: `{"answer": …}` or `{"refusal": "…"}`.
@@ -32,7 +33,7 @@ fn asked_if_possible<T: Serialize, S: Serializer>(
 }
 
 /// The findings about a host. A question without an answer has the message of what refused it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Found {
     /// Release of the running kernel, for people only: no verdict depends on it.
     pub kernel: String,
@@ -56,7 +57,7 @@ pub struct Tracing {
 }
 
 /// A block device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Device {
     /// The device's name in the kernel: `nvme0n1`.
     pub name: String,
@@ -93,7 +94,7 @@ pub struct Mount {
 }
 
 /// An NVMe drive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drive {
     /// The drive's model number.
     pub model: String,
@@ -113,6 +114,38 @@ pub struct Drive {
     pub has_fdp: bool,
     /// Streams of the Streams Directive; `None` where the drive does not support it.
     pub streams: Option<u16>,
+    /// Its own counts of writes.
+    pub writes: Writes,
+}
+
+/// Writes since a drive counts, by its own counters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Writes {
+    /// Bytes that hosts wrote; `None` where they are not known.
+    pub host_bytes: Option<u64>,
+    /// Bytes written to the flash; `None` where they are not known.
+    pub flash_bytes: Option<u64>,
+    /// Write amplification; `None` without two counts in one unit.
+    pub waf: Option<f64>,
+    /// Names of the logs.
+    pub logs: Vec<&'static str>,
+}
+
+impl Writes {
+    /// Reads the writes of a drive's counts.
+    pub(crate) fn of(counts: &[Count]) -> Writes {
+        let known = Amplification::of(counts);
+        let small = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
+        let logs = [known.host, known.flash];
+        let mut logs: Vec<&str> = logs.iter().flatten().map(|count| count.log).collect();
+        logs.dedup();
+        Writes {
+            host_bytes: known.host_bytes().map(small),
+            flash_bytes: known.flash_bytes().map(small),
+            waf: known.waf(),
+            logs,
+        }
+    }
 }
 
 /// Flexible Data Placement of a namespace.

@@ -25,7 +25,7 @@ mod host;
 mod prove;
 mod verdict;
 
-pub use found::{Device, Drive, Found, Handle, Mount, Neighbour, Placement, Tracing};
+pub use found::{Device, Drive, Found, Handle, Mount, Neighbour, Placement, Tracing, Writes};
 pub use host::{device, disks_below, host, is_encrypted};
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

@@ -15,6 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use anabranch_counters::{Amplification, Count, Drive, read};
 use nix::libc::{O_DIRECT, O_EXCL};
 
 use crate::contents;
@@ -90,6 +91,8 @@ pub struct SteeredDrive {
     abilities: Abilities,
     directive: Directive,
     handles: Vec<u16>,
+    /// The properties that decide in which logs its writes are counted.
+    counted: Drive,
     endurance_group: u16,
     unit_bytes: Option<u64>,
     queue: PathBuf,
@@ -97,12 +100,13 @@ pub struct SteeredDrive {
     unique: u64,
 }
 
-/// The counts of writes that any NVMe drive has, and the names of their logs. Asking changes nothing.
+/// The logs in which an NVMe drive counts writes. Asking changes nothing.
 #[derive(Debug)]
 pub struct Log {
     namespace: Namespace,
-    endurance_group: u16,
-    has_fdp: bool,
+    drive: Drive,
+    model: String,
+    serial: String,
 }
 
 impl Log {
@@ -113,18 +117,45 @@ impl Log {
     pub fn open(character: &Path) -> Result<Log, SteerError> {
         let namespace = Namespace::open(character)?;
         let controller = namespace.identify_controller()?;
-        let described = namespace.identify_namespace()?;
-        Ok(Log {
-            endurance_group: u16::from_le_bytes([byte(&described, 102), byte(&described, 103)]),
+        let drive = Drive {
+            vendor: u16::from_le_bytes([byte(&controller, 0), byte(&controller, 1)]),
             // Controller attributes, bit 19.
             has_fdp: byte(&controller, 98) >> 3 & 1 == 1,
+            endurance_group: namespace.endurance_group()?,
+        };
+        Ok(Log {
             namespace,
+            drive,
+            model: text(&controller, 24, 40),
+            serial: text(&controller, 4, 20),
         })
     }
 
-    /// Reads host and flash bytes, by the log that has both.
+    /// Reads its counters, until they give its write amplification.
+    pub fn counts(&self) -> Vec<Count> {
+        counts(&self.namespace, &self.drive)
+    }
+
+    /// The properties that decide which logs it is asked for.
+    pub fn drive(&self) -> &Drive {
+        &self.drive
+    }
+
+    /// Its model number.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Its serial number.
+    pub fn serial(&self) -> &str {
+        &self.serial
+    }
+
+    /// Reads host and flash bytes, and names the log that has the latter.
     pub fn written(&self) -> Option<(&'static str, Written)> {
-        written(&self.namespace, self.endurance_group, self.has_fdp)
+        let counts = self.counts();
+        let flash = Amplification::of(&counts).flash?;
+        Some((flash.log, Written::of(&counts)?))
     }
 
     /// Reads host bytes, for drives without a log of flash bytes.
@@ -133,21 +164,11 @@ impl Log {
     }
 }
 
-/// By FDP statistics, else by OCP's log, else by the endurance group's.
-fn written(
-    namespace: &Namespace,
-    endurance_group: u16,
-    has_fdp: bool,
-) -> Option<(&'static str, Written)> {
-    let log = |page, specific| namespace.log(page, specific, 512).ok();
-    let fdp = || written::of_fdp(&namespace.log(0x22, endurance_group, 64).ok()?);
-    let ocp = || written::of_ocp(&log(0xc0, 0)?, &log(0x02, 0)?);
-    let group = || written::of_endurance_group(&log(0x09, endurance_group)?);
-    if has_fdp && let Some(written) = fdp() {
-        return Some(("FDP statistics", written));
-    }
-    let ocp = ocp().map(|written| ("OCP SMART log", written));
-    ocp.or_else(|| Some(("endurance group", group()?)))
+/// Reads the counters of a drive.
+fn counts(namespace: &Namespace, drive: &Drive) -> Vec<Count> {
+    read(drive, |page, specific, bytes| {
+        namespace.log(page, specific, bytes).ok()
+    })
 }
 
 impl SteeredDrive {
@@ -195,6 +216,11 @@ impl SteeredDrive {
             abilities,
             directive,
             handles,
+            counted: Drive {
+                vendor: u16::from_le_bytes([byte(&controller, 0), byte(&controller, 1)]),
+                has_fdp: directive == Directive::Placement,
+                endurance_group,
+            },
             endurance_group,
             unit_bytes,
             queue: block_queue(&plain),
@@ -332,12 +358,10 @@ impl SteeredDrive {
         identity(&self.model, &self.serial, self.namespace.number())
     }
 
-    /// Reads its counts of writes: its FDP statistics, else OCP's log, else its endurance group's, which counts
-    /// in billions of bytes; nothing where it has none of them.
+    /// Reads its counts of writes, by the first logs that have those of hosts and of the flash in bytes; nothing where
+    /// it has none.
     pub fn written(&self) -> Option<Written> {
-        let has_fdp = self.directive == Directive::Placement;
-        let (_, written) = written(&self.namespace, self.endurance_group, has_fdp)?;
-        Some(written)
+        Written::of(&counts(&self.namespace, &self.counted))
     }
 
     /// Those by which the kernel reaches it.

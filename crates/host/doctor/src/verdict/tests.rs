@@ -40,6 +40,7 @@ fn whole() -> Found {
                 }),
                 has_fdp: true,
                 streams: None,
+                writes: Writes::default(),
             })),
             mounts: Vec::new(),
             holders: Vec::new(),

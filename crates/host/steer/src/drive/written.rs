@@ -1,4 +1,6 @@
-//! A drive's counts of its writes, by whichever log it has. Pure.
+//! A drive's counts of its writes in bytes. Pure.
+
+use anabranch_counters::{Amplification, Count, PAGES};
 
 /// Bytes that hosts wrote, and bytes that the drive wrote to its flash for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,53 +13,37 @@ pub struct Written {
     pub grain_bytes: u64,
 }
 
-/// GUID of the OCP SMART log (Datacenter NVMe SSD Specification, log C0h), as it stands in bytes 496 to 511.
-const OCP_GUID: [u8; 16] = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5_u128.to_le_bytes();
-/// Host bytes of a data unit in the SMART log: a thousand blocks of 512 bytes.
-const DATA_UNIT: u64 = 512_000;
-/// The unit of the endurance group log.
-const BILLION: u64 = 1_000_000_000;
-
-fn number(log: &[u8], at: usize) -> Option<u128> {
-    let bytes = log.get(at..at + 16)?.try_into().ok()?;
-    Some(u128::from_le_bytes(bytes))
-}
-
-/// FDP statistics log (22h): host bytes, then media bytes.
-pub fn of_fdp(log: &[u8]) -> Option<Written> {
-    Some(Written {
-        host_bytes: number(log, 0)?,
-        media_bytes: number(log, 16)?,
-        grain_bytes: 1,
-    })
-}
-
-/// OCP's SMART log (C0h), which begins with the bytes written to the flash, beside the SMART log (02h), which has what hosts
-/// wrote.
-pub fn of_ocp(log: &[u8], smart: &[u8]) -> Option<Written> {
-    if log.get(496..512)? != OCP_GUID {
-        return None;
+impl Written {
+    /// The pair of counts, where both are in bytes.
+    pub fn of(counts: &[Count]) -> Option<Written> {
+        let known = Amplification::of(counts);
+        Some(Written {
+            host_bytes: known.host_bytes()?,
+            media_bytes: known.flash_bytes()?,
+            grain_bytes: known.grain_bytes()?,
+        })
     }
-    Some(Written {
-        host_bytes: of_smart(smart)?,
-        media_bytes: number(log, 0)?,
-        grain_bytes: DATA_UNIT,
-    })
+}
+
+/// The counts in a page that any drive may have.
+fn standard(page: u8, bytes: &[u8]) -> Vec<Count> {
+    let rows = PAGES.iter().filter(|row| row.page() == Some(page));
+    rows.filter_map(|row| row.decode(bytes)).collect()
+}
+
+/// FDP statistics log (22h).
+pub fn of_fdp(log: &[u8]) -> Option<Written> {
+    Written::of(&standard(0x22, log))
+}
+
+/// OCP's SMART log (C0h), which has the bytes written to the flash, beside the SMART log (02h), which has those of hosts.
+pub fn of_ocp(log: &[u8], smart: &[u8]) -> Option<Written> {
+    Written::of(&[standard(0x02, smart), standard(0xc0, log)].concat())
 }
 
 /// Bytes hosts wrote by the SMART log (02h): what every drive counts.
 pub fn of_smart(smart: &[u8]) -> Option<u128> {
-    number(smart, 48)?.checked_mul(DATA_UNIT.into())
-}
-
-/// Endurance group log (09h), in billions of bytes; a drive that does not count the flash's says 0.
-pub fn of_endurance_group(log: &[u8]) -> Option<Written> {
-    let media = number(log, 80)?;
-    (media > 0).then_some(Written {
-        host_bytes: number(log, 64)?.checked_mul(BILLION.into())?,
-        media_bytes: media.checked_mul(BILLION.into())?,
-        grain_bytes: BILLION,
-    })
+    Amplification::of(&standard(0x02, smart)).host_bytes()
 }
 
 #[cfg(test)]
@@ -94,13 +80,8 @@ mod tests {
             of_ocp(&ocp, &log(&[(48, 4)])),
             written(2_048_000, 5_000_000, 512_000)
         );
-        let group = log(&[(64, 2), (80, 3)]);
-        assert_eq!(
-            of_endurance_group(&group),
-            written(2_000_000_000, 3_000_000_000, BILLION)
-        );
-        assert_eq!(of_endurance_group(&log(&[(64, 2)])), None);
-        assert_eq!(of_ocp(&ocp, &log(&[(48, u128::MAX)])), None);
+        let most = of_ocp(&ocp, &log(&[(48, u128::MAX)])).unwrap();
+        assert_eq!(most.host_bytes, u128::MAX);
         assert_eq!(of_smart(&log(&[(48, 4)])), Some(2_048_000));
     }
 }
