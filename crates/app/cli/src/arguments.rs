@@ -96,6 +96,10 @@ pub enum Verb {
     #[cfg(feature = "steer")]
     #[command(after_help = crate::top::EXAMPLE)]
     Top(crate::top::TopArguments),
+    /// Show write amplification of ordinary drives, by the counters that they report
+    #[cfg(feature = "steer")]
+    #[command(after_help = crate::waf::EXAMPLE)]
+    Waf(crate::waf::WafArguments),
     /// Say what reaches a drive on this host: each way, what is missing, and the remedy
     #[cfg(feature = "doctor")]
     #[command(after_help = crate::doctor::EXAMPLE)]

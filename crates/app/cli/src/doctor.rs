@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
-    Conduit, Device, Found, Proof, Reach, Verdict, device, disks_below, host, is_encrypted, prove,
-    verdicts,
+    Conduit, Device, Found, Proof, Reach, Verdict, Writes, device, disks_below, host, is_encrypted,
+    prove, verdicts,
 };
-use anabranch_report::{line, message};
+use anabranch_report::{bytes, line, message, ratio};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -133,6 +133,9 @@ fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     if let Some(device) = &found.device {
         let used = device.name.clone() + &surroundings(device);
         text += &(line(&used) + "\n");
+        if let Some(Ok(drive)) = &device.drive {
+            text += &(writes(&drive.writes) + "\n");
+        }
     }
     for verdict in verdicts {
         let reach = match verdict.reach {
@@ -154,6 +157,21 @@ fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
         }
     }
     text
+}
+
+/// A line on the drive's own counts of writes.
+fn writes(writes: &Writes) -> String {
+    let size = |counted: Option<u64>| counted.map_or("not known".to_owned(), bytes);
+    format!(
+        "its counters: by hosts {}, to the flash {}, WAF {}{}",
+        size(writes.host_bytes),
+        size(writes.flash_bytes),
+        ratio(writes.waf),
+        match &writes.logs[..] {
+            [] => String::new(),
+            logs => format!(" ({})", logs.join(", ")),
+        }
+    )
 }
 
 /// A note on the mounts and users of the device.
@@ -263,6 +281,25 @@ mod tests {
         assert_eq!(
             used,
             "Linux 7.3\nvda: mounted ext4 on /data; holds dm-0; used by 17 (fio)\n"
+        );
+    }
+
+    #[test]
+    fn a_drives_counters_are_a_line_and_unknown_ones_say_so() {
+        let known = Writes {
+            host_bytes: Some(2 << 30),
+            flash_bytes: None,
+            waf: Some(1.5),
+            logs: vec!["Intel's log CAh"],
+        };
+        assert_eq!(
+            writes(&known),
+            "its counters: by hosts 2.00 GiB, to the flash not known, WAF 1.500 (Intel's log CAh)"
+        );
+        let none = writes(&Writes::default());
+        assert_eq!(
+            none,
+            "its counters: by hosts not known, to the flash not known, WAF -"
         );
     }
 

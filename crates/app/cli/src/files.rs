@@ -72,6 +72,11 @@ impl Verb {
             Verb::Top(top) => files
                 .prints(printed("--json", top.json))
                 .writes("-o", &top.output),
+            #[cfg(feature = "steer")]
+            Verb::Waf(waf) => files
+                .prints(printed("--json", waf.json))
+                .reads(waf.inputs())
+                .writes("-o", &waf.output),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
             Verb::Contexts(contexts) => contexts.answer.files(files).reads([&contexts.trace]),
             Verb::Report(report) => of_report(report, files),
@@ -102,6 +107,8 @@ impl Verb {
             Verb::Steer(steer) => (&mut steer.output, &mut steer.json),
             #[cfg(feature = "steer")]
             Verb::Top(top) => (&mut top.output, &mut top.json),
+            #[cfg(feature = "steer")]
+            Verb::Waf(waf) => (&mut waf.output, &mut waf.json),
             #[cfg(feature = "doctor")]
             Verb::Doctor(doctor) => (&mut doctor.output, &mut doctor.json),
             #[cfg(feature = "live")]

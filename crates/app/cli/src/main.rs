@@ -53,6 +53,8 @@ mod tenants;
 #[cfg(feature = "steer")]
 mod top;
 mod version;
+#[cfg(feature = "steer")]
+mod waf;
 #[cfg(feature = "live")]
 mod watch;
 mod workloads;
@@ -107,6 +109,8 @@ fn done(verb: &mut Verb) -> failure::Result {
         Verb::Steer(arguments) => steer::steer(arguments),
         #[cfg(feature = "steer")]
         Verb::Top(arguments) => top::top(arguments),
+        #[cfg(feature = "steer")]
+        Verb::Waf(arguments) => waf::waf(arguments),
         #[cfg(feature = "doctor")]
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         #[cfg(feature = "calibrate")]

@@ -89,7 +89,6 @@ impl Metrics {
     }
 
     /// As [`Metrics::show`]; should nothing be shown for so long, another text is answered.
-    #[cfg(feature = "live")]
     pub fn show_for(&self, text: String, lasts: Duration, later: String) {
         let mut pages = self.pages();
         pages.metrics = text;

@@ -92,7 +92,7 @@ pub fn top(arguments: &TopArguments) -> Result {
 }
 
 /// Sleeps for a time; answers whether it was slept to its end, and not stopped.
-fn slept(time: Duration, stop: &AtomicBool) -> bool {
+pub fn slept(time: Duration, stop: &AtomicBool) -> bool {
     let began = Instant::now();
     while began.elapsed() < time && !stop.load(Ordering::Relaxed) {
         thread::sleep(TICK.min(time));

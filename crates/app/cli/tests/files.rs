@@ -130,7 +130,12 @@ const CALIBRATE: [Row; 1] = [Row {
 }];
 
 #[cfg(feature = "steer")]
-const STEER: [Row; 2] = [
+const STEER: [Row; 3] = [
+    Row {
+        words: "waf {dir}/t.parquet",
+        inputs: &["t.parquet"],
+        outputs: &["-o"],
+    },
     Row {
         words: "steer --device {dir}/t.parquet --scheme manual:rules={dir}/rules.toml",
         inputs: &["t.parquet", "rules.toml"],

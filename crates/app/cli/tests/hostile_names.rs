@@ -165,6 +165,12 @@ coverage NONSENSE
 workloads EVIL
 steer --device NOWHERE
 steer --mount EVIL
+waf EVIL
+waf RESULT
+waf NONSENSE
+waf COUNTERS
+waf COUNTERS --json
+waf COUNTERS --since NONSENSE
 doctor EVIL
 doctor --device NOWHERE
 calibrate EVIL -o RESULT
@@ -210,10 +216,15 @@ fn files(directory: &Path) -> BTreeMap<&'static str, String> {
         "a-1 [0] 1.0: mmc_request_start: {EVIL}: start struct mmc_request[1]: cmd_opcode=25 cmd_arg=0x8 \
          sbc_opcode=23 sbc_arg=0x2000008 blocks=8 block_size=512 blk_addr=8"
     );
+    let counters = serde_json::json!({"model_name": EVIL, "data_units_written": 500});
     BTreeMap::from([
         ("ADVICE", at(&format!("{EVIL}-advice"))),
         ("BAD-RULES", format!("manual:rules={nonsense}")),
         ("COMMANDS", file("mmc.txt", &command.replace('\n', " "))),
+        (
+            "COUNTERS",
+            file(&format!("{EVIL}-counters"), &counters.to_string()),
+        ),
         ("EVIL", EVIL.to_owned()),
         ("EVIL-DIRECTORY", at(&format!("{EVIL}-directory"))),
         ("EVIL-FILE", at(&format!("{EVIL}.out"))),

@@ -78,9 +78,9 @@ const CASES: [Case; 16] = [
 ];
 
 /// `serve` has a test of its own, and `steer` needs a drive, which it writes beside what others write.
-/// `doctor`, `top` and `workloads` write as `schemes` does; `run`, `record` and `watch` have tests of their own, since no two
+/// `doctor`, `top`, `waf` and `workloads` write as `schemes` does; `run`, `record` and `watch` have tests of their own, since no two
 /// of them write the same.
-const WITHOUT: [&str; 9] = [
+const WITHOUT: [&str; 10] = [
     "doctor",
     "help",
     "record",
@@ -88,6 +88,7 @@ const WITHOUT: [&str; 9] = [
     "serve",
     "steer",
     "top",
+    "waf",
     "watch",
     "workloads",
 ];
