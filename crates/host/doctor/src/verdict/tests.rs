@@ -4,7 +4,7 @@ mod cases;
 mod handles;
 
 use super::*;
-use crate::found::{Handle, Placement, Tracing};
+use crate::found::{Handle, Placement, Tracing, Writes};
 use cases::WHOLE;
 
 fn whole() -> Found {
