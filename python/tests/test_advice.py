@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import subprocess
@@ -69,7 +70,7 @@ def test_a_trace_goes_out_in_another_form_and_comes_in_again(
 
 
 def test_what_cannot_be_exported_is_refused_in_the_command_s_words(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="rulez.*there are: rules, hints"):
+    with pytest.raises(UsageError, match="rulez.*there are: auto, rules, hints"):
         anabranch.export(DEMO, "rulez", tmp_path / "a")
     with pytest.raises(UsageError, match="export it by itself"):
         anabranch.export(DEMO, ["msr", "rules"], tmp_path / "a")
@@ -105,7 +106,7 @@ def test_a_page_is_of_results_or_of_sweeps(tmp_path: Path) -> None:
 def test_a_result_shows_its_verdict_and_table_in_a_notebook() -> None:
     result = anabranch.replay(DEMO, ["baseline+gc", "pcstream"])
     shown = result._repr_html_()
-    assert result.answer.splitlines()[0] in shown
+    assert html.escape(result.answer.splitlines()[0]) in shown
     assert shown.count("<tr>") == 3 and "<td>pcstream</td>" in shown
     grid = anabranch.replay(SMALL, ["baseline+gc", "pcstream"], fill=[0.6, 0.7], unit="1MiB")
     assert grid._repr_html_().count("<tr>") == 5
