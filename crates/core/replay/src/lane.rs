@@ -1,6 +1,5 @@
 //! One scheme on one device, fed with requests.
 
-mod driven;
 #[cfg(test)]
 mod host_collects;
 mod rehearsal;
@@ -12,6 +11,7 @@ use anabranch_placement::{
 };
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId,
+    relocate::Relocate,
     state::{SavedDrive, StateError},
     time::{Issue, Layout, Request, TimedDevice, Timing, TimingError},
 };
@@ -26,7 +26,6 @@ use crate::{
     pages::{BeyondDrive, Pages},
     series::Series,
 };
-use driven::Late;
 use rehearsal::Rehearsal;
 
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
@@ -167,8 +166,6 @@ pub(crate) struct Driven {
     time_ns: u64,
     batch: Vec<u32>,
     batch_stream: StreamId,
-    /// Where requests take time: those that wait with the batch, in order.
-    late: Vec<Late>,
     series: Series,
     /// The most pages that ever held data.
     peak_mapped_pages: u64,
@@ -221,7 +218,6 @@ impl Lane {
                 time_ns: 0,
                 batch: Vec::with_capacity(BATCH),
                 batch_stream: StreamId::DEFAULT,
-                late: Vec::new(),
                 records: 0,
                 watch: None,
                 ended: false,
@@ -375,6 +371,7 @@ impl Lane {
 
     fn wait_for(&mut self, request: Request) -> Result<(), LaneError> {
         let relocation = self.policy.relocation_mut();
+        self.driven.flush_batch(relocation)?;
         self.driven.wait_for(relocation, request)
     }
 
@@ -393,7 +390,7 @@ impl Lane {
                 Some(pages) => driven.place(relocation, &Write { pages, ..*part }, stream),
             }
         })?;
-        self.driven.end_write();
+        self.driven.engine.end_write();
         Ok(())
     }
 
@@ -482,6 +479,116 @@ impl Shown {
             page_bytes: sampled.page_bytes / one_of,
             pages_per_unit: sampled.pages_per_unit.saturating_mul(one_of),
             ..sampled.clone()
+        }
+    }
+}
+
+impl Driven {
+    /// Begins a request that was issued at `time_ns`.
+    fn begin(&mut self, time_ns: u64) {
+        self.records += 1;
+        self.time_ns = time_ns;
+        if let Some(placements) = &mut self.placements {
+            placements.clear();
+        }
+    }
+
+    /// Writes a part of a request to its stream.
+    #[inline]
+    fn place(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        part: &Write,
+        stream: StreamId,
+    ) -> Result<(), LaneError> {
+        let pages = part.pages;
+        if let Some(watch) = &mut self.watch {
+            watch.wrote(pages, part.context, stream, part.now_pages);
+        }
+        if let Some(placements) = &mut self.placements {
+            placements.push((pages, stream));
+        }
+        if pages.count > 1 {
+            self.flush_batch(relocation)?;
+            let written = self.engine.write(relocation, self.time_ns, pages, stream);
+            self.remember();
+            return self.performed(written);
+        }
+        if stream != self.batch_stream {
+            self.flush_batch(relocation)?;
+            self.batch_stream = stream;
+        }
+        self.batch.push(pages.first);
+        if self.batch.len() == BATCH || self.engine.is_timed() {
+            self.flush_batch(relocation)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn discard(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        pages: PageRange,
+        now_pages: u64,
+    ) -> Result<(), LaneError> {
+        if let Some(watch) = &mut self.watch {
+            watch.discarded(pages, now_pages);
+        }
+        let discarded = self.engine.discard(relocation, self.time_ns, pages);
+        self.performed(discarded)
+    }
+
+    fn wait_for(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        request: Request,
+    ) -> Result<(), LaneError> {
+        let waited = self.engine.wait_for(relocation, self.time_ns, request);
+        self.performed(waited)
+    }
+
+    fn flush_batch(&mut self, relocation: &mut dyn Relocate) -> Result<(), LaneError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let (time_ns, stream) = (self.time_ns, self.batch_stream);
+        let result = self
+            .engine
+            .write_scattered(relocation, time_ns, &self.batch, stream);
+        self.batch.clear();
+        self.remember();
+        self.performed(result)
+    }
+
+    /// Takes the details of the device when no write waits in the batch.
+    fn remember(&mut self) {
+        self.series.record(self.engine.counters());
+        self.peak_mapped_pages = self.peak_mapped_pages.max(self.engine.mapped_pages());
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.engine);
+        }
+    }
+
+    fn beyond(&self, problem: BeyondDrive) -> LaneError {
+        LaneError::Beyond {
+            record: self.records,
+            problem,
+        }
+    }
+
+    /// Turns the refusal of a drive that has become read-only into a result; any other refusal
+    /// stays an error.
+    fn performed(&mut self, result: Result<(), DeviceError>) -> Result<(), LaneError> {
+        match result {
+            Err(DeviceError::ReadOnly { .. }) => {
+                self.ended = true;
+                Ok(())
+            }
+            result => result.map_err(|problem| LaneError::Device {
+                record: self.records,
+                problem,
+            }),
         }
     }
 }
