@@ -1,7 +1,12 @@
 //! `anabranch waf`: files that anybody may have written, readings of before, and a served drive's own pages.
 
 #![cfg(feature = "steer")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 
 mod command;
 #[cfg(feature = "serve")]

@@ -332,17 +332,20 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
     multiply(&mut grid, "--unit", &options.unit, |profile, text| {
         set_unit(profile, bytes(text)?)
     });
-    let is_by_trace = size.decided(asked).is_some();
-    if !is_by_trace || !options.unit.is_empty() {
+    if size.decided(asked).is_none() || !options.unit.is_empty() {
         return Ok(grid);
     }
+    let scaled_from = whole.ok().filter(|_| !options.profiles.is_empty());
+    Ok(with_fitting_units(grid, scaled_from.as_ref()))
+}
+
+/// Drives whose size the trace decides, with units that fit it: a named profile's in proportion, others' by halves.
+fn with_fitting_units(grid: Vec<Point>, scaled_from: Option<&Profile>) -> Vec<Point> {
     let grid = grid.into_iter();
-    Ok(match whole {
-        Ok(whole) if !options.profiles.is_empty() => {
-            grid.map(|point| point.scaled_from(&whole)).collect()
-        }
-        _ => grid.map(Point::with_enough_units).collect(),
-    })
+    match scaled_from {
+        Some(whole) => grid.map(|point| point.scaled_from(whole)).collect(),
+        None => grid.map(Point::with_enough_units).collect(),
+    }
 }
 
 fn multiply<T: Serialize>(
