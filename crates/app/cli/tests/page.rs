@@ -26,6 +26,12 @@ const ROCKSDB: &str = concat!(
 
 /// Replays with a page and a result, and answers both.
 fn replay(directory: &TempDir, arguments: &[&str]) -> (PathBuf, Value) {
+    let (page, result, _) = replay_printed(directory, arguments);
+    (page, result)
+}
+
+/// Replays with a page and a result, and answers both, and the text that is printed.
+fn replay_printed(directory: &TempDir, arguments: &[&str]) -> (PathBuf, Value, String) {
     let page = directory.path().join("page.html");
     let result = directory.path().join("result.json");
     let files = ["--html", text(&page), "-o", text(&result)];
@@ -34,7 +40,7 @@ fn replay(directory: &TempDir, arguments: &[&str]) -> (PathBuf, Value) {
     assert!(output.status.success(), "{complaint}");
     assert!(fs::metadata(&page).unwrap().len() <= MOST_BYTES);
     let result = serde_json::from_slice(&fs::read(result).unwrap()).unwrap();
-    (page, result)
+    (page, result, String::from_utf8(output.stdout).unwrap())
 }
 
 fn open(page: &Path) -> Browser {
@@ -123,7 +129,8 @@ fn a_table_sorts_and_filters() {
 #[test]
 fn the_csv_holds_the_results_numbers() {
     let directory = TempDir::new().unwrap();
-    let (page, result) = replay(&directory, &[ROCKSDB]);
+    let schemes = ["--scheme", "baseline+gc,pcstream"];
+    let (page, result) = replay(&directory, &[&[ROCKSDB], &schemes[..]].concat());
     let mut browser = open(&page);
     let schemes = result["schemes"].as_array().unwrap();
     let csv = browser.download("schemes");
@@ -254,9 +261,7 @@ fn the_verdict_has_the_same_words_on_the_terminal_on_the_page_and_as_json() {
         (&[own, "--size", "16GiB"], "No answer yet"),
     ];
     for (arguments, part) in questions {
-        let (page, result) = replay(&directory, arguments);
-        let told = anabranch(&[&["replay"], arguments].concat());
-        let told = String::from_utf8(told.stdout).unwrap();
+        let (page, result, told) = replay_printed(&directory, arguments);
         let shown = words(&mut open(&page), "#verdict");
         let sentences = sentences(&result);
         assert!(sentences.concat().contains(part), "{sentences:?}");
