@@ -78,8 +78,11 @@ fn endurance_is_reckoned_from_what_is_known_and_asked_for_otherwise() {
         let fault = with(options.clone()).unwrap_err().to_string();
         assert!(fault.contains(remedy), "{options}: {fault}");
     }
-    let known = json!({ "rated-erases": 3000, "writes-per-day": "1GiB", "years": 5, "price": 300 });
-    let found = with(known).unwrap();
+    let known = json!({
+        "fill": "90%", "scheme": [ORDINARY, "anabranch+fdp"],
+        "rated-erases": 3000, "writes-per-day": "1GiB", "years": 5, "price": 300
+    });
+    let found = compared(&shipped("sqlite-rollback.parquet"), &known).unwrap();
     let stands = found.verdict.unwrap().stands;
     assert_eq!(stands.len(), 2);
     let flash = 3000.0 * found.device.physical_bytes as f64;
