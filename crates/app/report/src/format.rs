@@ -3,6 +3,7 @@
 /// Bytes as text, in the binary unit that suits them: `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
     let units = [
+        (1_u64 << 50, "PiB"),
         (1_u64 << 40, "TiB"),
         (1 << 30, "GiB"),
         (1 << 20, "MiB"),
