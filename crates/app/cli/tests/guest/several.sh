@@ -3,7 +3,7 @@ connect
 await 10 test -b /dev/nvme0n2
 second() {
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "$1" --json --shadow off --scheme dac >"/tmp/steered-$2" 2>"/tmp/error-$2" &
-    await_word 30 ublkb "/tmp/error-$2" $! 'no server'
+    await_word 90 ublkb "/tmp/error-$2" $! 'no server'
 }
 # The kernel numbers namespaces as it finds them.
 section number cat /sys/block/nvme0n1/nsid

@@ -5,7 +5,7 @@ steer() {
     : >/tmp/steer_error
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "${DRIVE:-/dev/ng0n1}" "$@" >/tmp/steered 2>/tmp/steer_error &
     server=$!
-    await_word 30 ublkb0 /tmp/steer_error $server 'no server'
+    await_word 90 ublkb0 /tmp/steer_error $server 'no server'
 }
 
 # Ends it, and waits for that.
