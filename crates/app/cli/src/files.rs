@@ -73,10 +73,7 @@ impl Verb {
                 .prints(printed("--json", top.json))
                 .writes("-o", &top.output),
             #[cfg(feature = "steer")]
-            Verb::Waf(waf) => files
-                .prints(printed("--json", waf.json))
-                .reads(waf.inputs())
-                .writes("-o", &waf.output),
+            Verb::Waf(waf) => of_waf(waf, files),
             Verb::Sweep(sweep) => of_sweep(sweep, files),
             Verb::Contexts(contexts) => contexts.answer.files(files).reads([&contexts.trace]),
             Verb::Report(report) => of_report(report, files),
@@ -165,6 +162,14 @@ fn of_calibrate(calibrate: &crate::calibrate::CalibrateArguments, files: Files) 
         .prints(printed("--json", calibrate.json))
         .reads(calibrate.device_file())
         .writes("-o", [&calibrate.output])
+}
+
+#[cfg(feature = "steer")]
+fn of_waf(waf: &crate::waf::WafArguments, files: Files) -> Files {
+    files
+        .prints(printed("--json", waf.json))
+        .reads(waf.inputs())
+        .writes("-o", &waf.output)
 }
 
 #[cfg(feature = "steer")]

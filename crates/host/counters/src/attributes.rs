@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::count::{Count, Quantity, Unit};
-use crate::documents::number;
+use crate::number::number;
 use crate::row::{Drives, Place, Row};
 
 const MIB: u64 = 1 << 20;

@@ -27,6 +27,7 @@ mod amplification;
 mod attributes;
 mod count;
 mod documents;
+mod number;
 mod pages;
 mod row;
 
