@@ -315,7 +315,13 @@ impl Kept {
             .map(|part| part.job.block as f64 / part.share);
         let late = (self.most_bytes / PAGE_BYTES) as f64 / shares - 2.0 * turns.fold(0.0, f64::max);
         let mut counts: Vec<u64> = self.before(0, late.max(0.0)).collect();
-        while self.bytes(counts.iter().copied()) < self.most_bytes {
+        // Bytes before the last write: its time.
+        let mut last_bytes = 0;
+        loop {
+            let written_bytes = self.bytes(counts.iter().copied());
+            if written_bytes >= self.most_bytes {
+                break;
+            }
             let behind = self.parts.iter().zip(&counts);
             let behind = behind.map(|(part, count)| part.behind(*count));
             let least =
@@ -324,6 +330,7 @@ impl Kept {
                 break;
             };
             counts[next] += 1;
+            last_bytes = written_bytes;
         }
         let hinted = self.parts.iter().zip(&counts);
         let hinted = hinted.map(|(part, count)| {
@@ -337,6 +344,7 @@ impl Kept {
             records: counts.iter().sum(),
             hinted_bytes: self.bytes(hinted),
             write_bytes: self.bytes(counts.iter().copied()),
+            last_ns: last_bytes * NS_PER_BYTE,
             ..Source::default()
         }
     }
