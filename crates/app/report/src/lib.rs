@@ -27,6 +27,6 @@ pub use grid::{Cell, Column, Grid, Look};
 pub use heading::{Heading, heading};
 pub use lost::lost_events;
 pub use page::page;
-pub use steered::{Steered, SteeredError, steered_page};
+pub use steered::{STEERED_SCHEMA, Steered, SteeredError, steered_page};
 pub use table::{TERMS, answer, answers, comparison, notes, verdict};
 pub use time::times;

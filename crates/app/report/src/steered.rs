@@ -14,8 +14,8 @@ const PROGRAMS: &[&str] = &[
     include_str!("page/steered/main.js"),
 ];
 
-/// The `schema` of what `steer` tells.
-const SCHEMA: u64 = 1;
+/// The `schema` of a report of `steer`, which has a form of its own.
+pub const STEERED_SCHEMA: u64 = 1;
 
 /// Part of `steer`'s report, during the run and at its end, that a page or a screen shows: a part of `steer --json`, with
 /// its names.
@@ -141,7 +141,7 @@ impl std::fmt::Display for SteeredError {
             SteeredError::Form(error) => write!(f, "no result of `anabranch steer`: {error}"),
             SteeredError::Schema => write!(
                 f,
-                "no result of `anabranch steer` of the schema {SCHEMA}, which this anabranch reads"
+                "no result of `anabranch steer` of the schema {STEERED_SCHEMA}, which this anabranch reads"
             ),
             SteeredError::TooLarge => {
                 write!(
@@ -161,7 +161,7 @@ impl Steered {
     /// # Errors
     /// When that is no such result.
     pub fn read(told: serde_json::Value) -> Result<Steered, SteeredError> {
-        if told["schema"] != SCHEMA {
+        if told["schema"] != STEERED_SCHEMA {
             return Err(SteeredError::Schema);
         }
         serde_json::from_value(told).map_err(SteeredError::Form)
@@ -198,7 +198,7 @@ pub(super) mod tests {
 
     pub fn told() -> Value {
         json!({
-            "schema": 1,
+            "schema": STEERED_SCHEMA,
             "config": {
                 "verb": "steer", "scheme": "anabranch", "queues": 2, "depth": 64, "zero_copy": true, "directive": "fdp",
             },

@@ -128,7 +128,7 @@ impl SteerReport<'_> {
         let drive = self.server.drive();
         let (queues, depth) = self.server.queues();
         json!({
-            "schema": anabranch_replay::SCHEMA,
+            "schema": anabranch_report::STEERED_SCHEMA,
             "config": {
                 "verb": "steer",
                 "scheme": self.scheme,

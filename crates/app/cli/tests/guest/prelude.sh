@@ -64,6 +64,12 @@ await_word() {
     done
     grep -q "$2" "$3" && return
     echo "FAIL: $5: $(cat "$3")"
+    if test -e "/proc/$4"; then
+        echo "after $1 s it still waits in $(cat "/proc/$4/wchan" "/proc/$4/stat")"
+    else
+        wait "$4"
+        echo "it has ended with $?"
+    fi
     dmesg | tail -n 30
     exit 1
 }
