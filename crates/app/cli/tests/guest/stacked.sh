@@ -18,7 +18,7 @@ section kernel uname -r
 /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch -q watch /dev/mapper/group-volume /dev/mapper/secret /dev/md0 /dev/mapper/paths /dev/loop4 --unit 1MiB -s baseline,pcstream \
     --every 1s -o /tmp/snapshot.json >/tmp/words 2>&1 &
 watcher=$!
-for _ in $(seq 200); do
+for _ in $(seq 600); do
     [ -e /tmp/snapshot.json ] && break
     kill -0 $watcher 2>/dev/null || break
     sleep 1
