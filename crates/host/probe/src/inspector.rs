@@ -12,11 +12,8 @@ mod process;
 mod symbol_files;
 
 use std::env;
-use std::ffi::OsString;
-use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -104,7 +101,6 @@ impl Inspector {
         // This program, even if its file has been replaced meanwhile.
         let child = Command::new("/proc/self/exe")
             .arg0("anabranch-inspector")
-            .args(loader_arguments())
             .arg(WORD)
             .env_clear()
             .env(MARK, "1")
@@ -171,19 +167,6 @@ impl Running {
     }
 }
 
-/// The arguments with which a dynamic loader started this program, its own path the last; none where the kernel did.
-/// `/proc/self/exe` is the loader then.
-fn loader_arguments() -> Vec<OsString> {
-    let line = fs::read("/proc/self/cmdline").unwrap_or_default();
-    let all = line
-        .strip_suffix(b"\0")
-        .unwrap_or_default()
-        .split(|byte| *byte == 0);
-    let all: Vec<OsString> = all.map(|one| OsString::from_vec(one.to_vec())).collect();
-    let loaders = all.len().saturating_sub(env::args_os().count());
-    all.get(1..=loaders).unwrap_or_default().to_vec()
-}
-
 /// Reads until a time, or until nobody wants the answer any more.
 struct Patient<'a> {
     stream: &'a mut UnixStream,
@@ -213,7 +196,7 @@ pub(crate) mod tests {
     use super::*;
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::{Pid, mkfifo};
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::path::Path;
     use tempfile::TempDir;
