@@ -58,7 +58,12 @@ fn rows(csv: &str) -> Vec<Vec<&str>> {
 #[test]
 fn the_page_of_a_rocksdb_replay_opens_in_silence_and_has_every_picture() {
     let directory = TempDir::new().unwrap();
-    let (page, _) = replay(&directory, &[ROCKSDB, "--time", "closed"]);
+    // A path longer than a telephone is wide.
+    let far = directory.path().join("x".repeat(60));
+    fs::create_dir(&far).unwrap();
+    let trace = far.join("rocksdb-demo.parquet");
+    fs::copy(ROCKSDB, &trace).unwrap();
+    let (page, _) = replay(&directory, &[text(&trace), "--time", "closed"]);
     let sections = "verdict,waf,map,flame,contexts,streams,scatter,histograms,latency,latency-over-time,throughput,\
                     erases,schemes,settings";
     opens_everywhere(&page, sections, |browser| {
