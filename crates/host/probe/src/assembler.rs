@@ -30,17 +30,24 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// `start_ns` is the monotonic clock's reading that becomes time 0.
-    pub(crate) fn new(start_ns: u64, limits: FoldLimits) -> Assembler {
+    /// One that has seen nothing; time counts from the monotonic clock's 0. It starts a process (see
+    /// [`ProgramFiles::new`](crate::program_files::ProgramFiles::new)), so let it be made before records come.
+    pub(crate) fn new(limits: FoldLimits) -> Assembler {
         Assembler {
-            start_ns,
+            start_ns: 0,
             last_ns: 0,
-            writers: KnownWriters::default(),
+            writers: KnownWriters::new(),
             contexts: ContextTable::new(limits),
             files: FileTable::new(limits.max_files),
             nameless: 0,
             astray: 0,
         }
+    }
+
+    /// Counts time from this reading of the monotonic clock.
+    pub(crate) fn since(mut self, start_ns: u64) -> Assembler {
+        self.start_ns = start_ns;
+        self
     }
 
     /// Captures only the writes of `whose`, or everybody's if that is empty.
@@ -284,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_write_gets_its_writers_context_and_its_files_row() {
-        let mut assembler = Assembler::new(1000, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default()).since(1000);
         accept(
             &mut assembler,
             stack(9, WriterKind::Journal, "jbd2/loop0-8"),
@@ -300,7 +307,7 @@ mod tests {
 
     #[test]
     fn one_writer_of_files_of_two_generations_is_two_contexts() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         accept(&mut assembler, stack(9, WriterKind::User, "db:low0"));
         accept(&mut assembler, stack(8, WriterKind::Kernel, "kworker"));
         let mut of = |writer, ino, generation| {
@@ -331,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_is_not_known_is_asked_for_and_said() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         let (ios, reply) = accept(&mut assembler, io(9, 1));
         assert_eq!(ios[0].context, ContextId::UNKNOWN);
         assert!(matches!(reply, Some(Reply::Resend(9))));
@@ -341,7 +348,7 @@ mod tests {
     #[test]
     fn of_chosen_processes_their_writes_are_captured_and_everybodys_discards() {
         let own = std::process::id();
-        let mut assembler = Assembler::new(0, FoldLimits::default()).only(&[Whose::Process(own)]);
+        let mut assembler = Assembler::new(FoldLimits::default()).only(&[Whose::Process(own)]);
         let Event::Stack(mut ours) = stack(9, WriterKind::User, "ours") else {
             unreachable!()
         };
@@ -402,7 +409,7 @@ mod tests {
             unreachable!()
         };
         let of = |tenants| {
-            let mut assembler = Assembler::new(0, FoldLimits::default()).shared_by(tenants);
+            let mut assembler = Assembler::new(FoldLimits::default()).shared_by(tenants);
             let place = Event::File {
                 key: event.file,
                 name: "file".into(),
@@ -425,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_process_that_is_gone_leaves_its_role_and_a_limitation() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         accept(&mut assembler, stack(9, WriterKind::User, "dd"));
         accept(&mut assembler, io(9, 1));
         let (contexts, _, limitations) = assembler.finish();
@@ -438,7 +445,7 @@ mod tests {
 
     #[test]
     fn time_never_runs_backwards() {
-        let mut assembler = Assembler::new(1000, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default()).since(1000);
         let times: Vec<u64> = [1500, 1400, 900, 1600]
             .into_iter()
             .map(|time| accept(&mut assembler, io(9, time)).0[0].time_ns)
@@ -448,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_request_that_carries_another_hint_than_its_file_is_said() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         let Event::Io(event) = io(9, 1) else {
             unreachable!()
         };
@@ -470,7 +477,7 @@ mod tests {
 
     #[test]
     fn where_nobody_asked_for_a_hint_the_request_has_its_file_systems() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         accept(&mut assembler, stack(9, WriterKind::Journal, ""));
         let Event::Io(event) = io(9, 1) else {
             unreachable!()
@@ -492,7 +499,7 @@ mod tests {
 
     #[test]
     fn an_operation_that_does_not_exist_is_refused() {
-        let mut assembler = Assembler::new(0, FoldLimits::default());
+        let mut assembler = Assembler::new(FoldLimits::default());
         let Event::Io(mut event) = io(9, 1) else {
             unreachable!()
         };

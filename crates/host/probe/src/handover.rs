@@ -121,6 +121,7 @@ impl Handover {
             },
         };
         let tenants = Tenants::of(&options.tenants)?;
+        let assembler = Assembler::new(options.fold).shared_by(tenants);
         let kernel_side = KernelSide::attach(&settings, &support).or_else(|error| {
             // Another version's pins, of another form: begin anew.
             let pins = options.pins.as_deref().ok_or(error)?;
@@ -141,7 +142,7 @@ impl Handover {
             stacks: kernel_side.map("stacks")?,
             names: kernel_side.map("names")?,
             kernel_side,
-            assembler: Mutex::new(Assembler::new(0, options.fold).shared_by(tenants)),
+            assembler: Mutex::new(assembler),
             told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
             relearn: AtomicBool::new(true),
             wanted: Mutex::default(),

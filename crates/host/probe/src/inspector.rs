@@ -12,8 +12,11 @@ mod process;
 mod symbol_files;
 
 use std::env;
+use std::ffi::OsString;
+use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -24,7 +27,10 @@ use message::{Answer, Limits, MARK, Question, WORD, receive, send};
 
 pub use process::inspect_if_asked;
 
-/// The longest that a new inspector may take until it is ready. Our choice.
+/// The longest that an inspector may take until it is ready, before anything is recorded. Our choice: an emulated
+/// machine takes some seconds.
+const BEGIN: Duration = Duration::from_secs(30);
+/// The longest that one started anew may take: records wait meanwhile. Our choice.
 const START: Duration = Duration::from_secs(5);
 /// The time until the next attempt after one could not be started. Our choice.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -51,13 +57,21 @@ struct Running {
 }
 
 impl Inspector {
-    /// An inspector that works within limits. It is started when something is asked.
+    /// An inspector that works within limits. It is started when something is asked, or by [`Inspector::begin`].
     pub(crate) fn new(limits: Limits) -> Inspector {
         Inspector {
             limits,
             running: None,
             hanging: Vec::new(),
             failed: None,
+        }
+    }
+
+    /// Starts the process now, so that the first question finds it ready. One that cannot be started is tried anew when
+    /// something is asked.
+    pub(crate) fn begin(&mut self) {
+        if let Ok(running) = self.start(BEGIN) {
+            self.running = Some(running);
         }
     }
 
@@ -83,7 +97,7 @@ impl Inspector {
             if self.failed.is_some_and(|at| at.elapsed() < PAUSE) {
                 return Err(ErrorKind::NotConnected.into());
             }
-            let started = self.start();
+            let started = self.start(START);
             self.failed = started.is_err().then(Instant::now);
             self.running = Some(started?);
         }
@@ -92,7 +106,7 @@ impl Inspector {
             .ok_or_else(|| ErrorKind::NotConnected.into())
     }
 
-    fn start(&mut self) -> io::Result<Running> {
+    fn start(&mut self, patience: Duration) -> io::Result<Running> {
         self.reap();
         if self.hanging.len() >= MAX_HANGING || env::var_os(MARK).is_some() {
             return Err(ErrorKind::ResourceBusy.into());
@@ -101,6 +115,7 @@ impl Inspector {
         // This program, even if its file has been replaced meanwhile.
         let child = Command::new("/proc/self/exe")
             .arg0("anabranch-inspector")
+            .args(loader_arguments())
             .arg(WORD)
             .env_clear()
             .env(MARK, "1")
@@ -112,7 +127,7 @@ impl Inspector {
             .process_group(0)
             .spawn()?;
         let mut running = Running { child, stream };
-        match running.exchange(&Question::Begin(self.limits), START, &mut || true) {
+        match running.exchange(&Question::Begin(self.limits), patience, &mut || true) {
             Ok(Answer::Ready) => Ok(running),
             _ => {
                 self.running = Some(running);
@@ -167,6 +182,19 @@ impl Running {
     }
 }
 
+/// The arguments with which a dynamic loader started this program, its own path the last; none where the kernel did.
+/// `/proc/self/exe` is the loader then.
+fn loader_arguments() -> Vec<OsString> {
+    let line = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let all = line
+        .strip_suffix(b"\0")
+        .unwrap_or_default()
+        .split(|byte| *byte == 0);
+    let all: Vec<OsString> = all.map(|one| OsString::from_vec(one.to_vec())).collect();
+    let loaders = all.len().saturating_sub(env::args_os().count());
+    all.get(1..=loaders).unwrap_or_default().to_vec()
+}
+
 /// Reads until a time, or until nobody wants the answer any more.
 struct Patient<'a> {
     stream: &'a mut UnixStream,
@@ -196,7 +224,7 @@ pub(crate) mod tests {
     use super::*;
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::{Pid, mkfifo};
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::path::Path;
     use tempfile::TempDir;

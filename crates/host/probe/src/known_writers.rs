@@ -52,8 +52,9 @@ pub(crate) struct KnownWriters {
     unplaced: BoundedMap<ImageKey, Vec<StackEvent>>,
 }
 
-impl Default for KnownWriters {
-    fn default() -> KnownWriters {
+impl KnownWriters {
+    /// Everybody's writes are wanted, and nobody is known.
+    pub(crate) fn new() -> KnownWriters {
         KnownWriters {
             spaces: AddressSpaces::new(),
             writers: BoundedMap::new(MAX_WRITERS),
@@ -65,9 +66,7 @@ impl Default for KnownWriters {
             unplaced: BoundedMap::new(MAX_UNPLACED),
         }
     }
-}
 
-impl KnownWriters {
     /// Wants only the writes of `whose`, or everybody's if that is empty.
     pub(crate) fn only(&mut self, whose: &[Whose]) {
         self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
@@ -271,7 +270,7 @@ pub(crate) mod tests {
 
     /// The claims of as many processes as are remembered, of programs with these names; all have one call path.
     fn claims_of(names: impl Iterator<Item = String>) -> Vec<Arc<Claims>> {
-        let mut writers = KnownWriters::default();
+        let mut writers = KnownWriters::new();
         let contexts = ContextTable::new(FoldLimits::default());
         let tgid = std::process::id();
         let image = image_of(tgid)
@@ -279,7 +278,7 @@ pub(crate) mod tests {
             .unwrap();
         let code = [
             stack as fn(u64, WriterKind, &str) -> StackEvent as usize as u64,
-            KnownWriters::default as fn() -> KnownWriters as usize as u64,
+            KnownWriters::new as fn() -> KnownWriters as usize as u64,
             KnownWriters::only as fn(&mut KnownWriters, &[Whose]) as usize as u64,
         ];
         let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {

@@ -120,6 +120,9 @@ impl Probe {
             form: Form::Capture,
         };
         let tenants = Tenants::of(&options.tenants)?;
+        let assembler = Assembler::new(options.fold)
+            .only(&options.only)
+            .shared_by(tenants);
         let kernel_side = KernelSide::attach(&settings, &support)?;
         let mut limitations = support.limitations();
         if !options.hints {
@@ -135,9 +138,7 @@ impl Probe {
         }
         Ok(Probe {
             kernel_side,
-            assembler: Assembler::new(monotonic_ns(), options.fold)
-                .only(&options.only)
-                .shared_by(tenants),
+            assembler: assembler.since(monotonic_ns()),
             limitations,
         })
     }

@@ -37,9 +37,12 @@ pub(crate) struct ProgramFiles {
 }
 
 impl ProgramFiles {
+    /// Answers on files, from an inspector that is started here: a program that ends soon must not wait for it.
     pub(crate) fn new() -> ProgramFiles {
+        let mut inspector = Inspector::new(LIMITS);
+        inspector.begin();
         ProgramFiles {
-            inspector: Inspector::new(LIMITS),
+            inspector,
             began: Instant::now(),
             waited: Duration::ZERO,
             users: BoundedMap::new(MAX_USERS),
