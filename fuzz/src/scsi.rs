@@ -2,7 +2,7 @@
 //!
 //! The fuzz target and the tests of `crates/host/scsi` share this; it panics when it does not hold.
 
-use anabranch_scsi::{Command, Sense};
+use anabranch_scsi::{ScsiCommand, Sense};
 
 /// ILLEGAL REQUEST.
 const ILLEGAL_REQUEST: u8 = 5;
@@ -10,7 +10,7 @@ const ILLEGAL_REQUEST: u8 = 5;
 /// Any bytes are a command, or a fault of the command that points into it; what follows the first 16 bytes changes
 /// nothing, and a unit without streams takes what one with streams takes as the same.
 pub fn scsi(input: &[u8]) {
-    let all = [false, true].map(|streams| Command::of(input, streams));
+    let all = [false, true].map(|streams| ScsiCommand::of(input, streams));
     let [without, with] = &all;
     if without.is_ok() {
         assert_eq!(without, with);
@@ -20,7 +20,7 @@ pub fn scsi(input: &[u8]) {
             points_into(*sense, input);
         }
         if let Some(first) = input.first_chunk::<16>() {
-            assert_eq!(*read, Command::of(first, streams));
+            assert_eq!(*read, ScsiCommand::of(first, streams));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What authenticates: messages of hosts, one after the other, and secrets as texts.
 
 use anabranch_nvme::security::{
-    Demand, Exchange, Form, Group, Hash, Message, Names, Pair, Secret, list,
+    Demand, DhGroup, Exchange, Form, Hash, Message, Names, Pair, Secret, list,
 };
 
 const SECRET: &str = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";
@@ -39,7 +39,7 @@ pub fn security(input: &[u8]) {
     let demand = Demand {
         hash: [Hash::Sha256, Hash::Sha384, Hash::Sha512, Hash::Sha256][usize::from(how >> 1 & 3)],
         // A group costs a millisecond, and its values are OpenSSL's to judge.
-        group: Group::Null,
+        group: DhGroup::Null,
     };
     let Ok(mut exchange) = Exchange::new(names, demand, pair) else {
         return;

@@ -48,7 +48,7 @@ fn read(bytes: &[u8], format: Format, options: &Options) -> Result<(), ImportErr
                 io.offset_bytes.checked_add(io.length_bytes).is_some(),
                 "{io:?}"
             );
-            survey.note(io);
+            survey.record(io);
         }
         if first.is_empty() {
             first.clone_from(&ios);

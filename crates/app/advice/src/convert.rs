@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use anabranch_compare::{Fault, Requests, Result, Watch};
+use anabranch_compare::{CompareError, Requests, Result, Watch};
 use anabranch_report::bytes;
 use anabranch_trace::{
     Capture, Tables, WholeFile,
@@ -28,7 +28,7 @@ pub struct Converted {
 
 impl Converted {
     /// Lines for people on what was written and lost; `output` is the file's path.
-    pub fn told(&self, output: &Path) -> Vec<String> {
+    pub fn report_lines(&self, output: &Path) -> Vec<String> {
         let form = self.form;
         let mut told = vec![
             format!("format {}: {}", form.name(), form.about()),
@@ -70,7 +70,7 @@ pub fn convert(
     let (packed, done) = exporter.finish().map_err(failed)?;
     watch.end();
     if done.requests == 0 {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "{} holds no request that {} has a word for; {}",
             source.name(),
             form.name(),
@@ -87,8 +87,8 @@ pub fn convert(
 }
 
 /// The fault for a file that cannot be written.
-pub fn cannot_write(path: &Path, error: &io::Error) -> Fault {
-    Fault::failed(format!("cannot write {}: {error}", path.display()))
+pub fn cannot_write(path: &Path, error: &io::Error) -> CompareError {
+    CompareError::failed(format!("cannot write {}: {error}", path.display()))
 }
 
 /// The options needed to read the file again, where its content does not tell the format.

@@ -25,7 +25,7 @@
 //!
 //! // To know the writer is to know the lifetime here.
 //! assert!(lifetimes(&trace, "context", 8, &mut Unwatched)?.explained > 0.99);
-//! # Ok::<(), anabranch_compare::Fault>(())
+//! # Ok::<(), anabranch_compare::CompareError>(())
 //! ```
 
 mod contexts;
@@ -41,4 +41,4 @@ pub use convert::{Converted, convert};
 pub use coverage::{Coverage, CoverageRow, Way, coverage};
 pub use export::{Advice, Checked, Cost, Source, advise};
 pub use lifetimes::{Group, Grouping, lifetimes};
-pub use options::{ExportOptions, Kind, Target};
+pub use options::{ExportKind, ExportOptions, ExportTarget};

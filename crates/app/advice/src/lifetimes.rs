@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use anabranch_compare::{Fault, Requests, Result, Watch};
+use anabranch_compare::{CompareError, Requests, Result, Watch};
 use anabranch_lifetime::{Death, LbaTable, LifetimeHistogram};
 use anabranch_placement::{Names, Policy, Write};
 use anabranch_ssd::PageRange;
@@ -66,7 +66,9 @@ pub fn lifetimes(
     let known = source.tables();
     let tables = known
         .filter(|tables| tables.capture.device_bytes > 0)
-        .ok_or_else(|| Fault::wrong_use(format!("{} does not say who wrote", source.name())))?;
+        .ok_or_else(|| {
+            CompareError::wrong_use(format!("{} does not say who wrote", source.name()))
+        })?;
     let (mut addresses, pages) = addresses(source, u32::MAX.into(), "16 TiB", watch)?;
     let mut survey = Survey::new(pages, By::read(by, pages, streams, tables)?);
     Reading::new(pages).whole(source, &mut addresses, watch, &mut survey)?;

@@ -2,53 +2,53 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use anabranch_compare::{DriveOptions, Fault, Result, parsed_list};
+use anabranch_compare::{CompareError, DriveOptions, Result, parsed_list};
 use anabranch_trace::foreign::Form;
 use serde::Deserialize;
 
-pub use crate::export::Kind;
+pub use crate::export::ExportKind;
 
 /// A target of an export.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum ExportTarget {
     /// Advice that is fed back to the drive.
-    Advice(&'static Kind),
+    Advice(&'static ExportKind),
     /// The trace itself, in a foreign form.
     Trace(Form),
 }
 
-impl Target {
+impl ExportTarget {
     /// Every target: the kinds of advice, then the forms of traces.
-    pub fn all() -> impl Iterator<Item = Target> {
-        let advice = Kind::ALL.iter().map(Target::Advice);
-        advice.chain(Form::ALL.iter().copied().map(Target::Trace))
+    pub fn all() -> impl Iterator<Item = ExportTarget> {
+        let advice = ExportKind::ALL.iter().map(ExportTarget::Advice);
+        advice.chain(Form::ALL.iter().copied().map(ExportTarget::Trace))
     }
 
     /// The target's name.
     pub fn name(&self) -> &'static str {
         match self {
-            Target::Advice(kind) => kind.name,
-            Target::Trace(form) => form.name(),
+            ExportTarget::Advice(kind) => kind.name,
+            ExportTarget::Trace(form) => form.name(),
         }
     }
 
     /// A description in a few words.
     pub fn about(&self) -> &'static str {
         match self {
-            Target::Advice(kind) => kind.about,
-            Target::Trace(form) => form.about(),
+            ExportTarget::Advice(kind) => kind.about,
+            ExportTarget::Trace(form) => form.about(),
         }
     }
 }
 
-impl FromStr for Target {
+impl FromStr for ExportTarget {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Target, String> {
-        Target::all()
+    fn from_str(text: &str) -> Result<ExportTarget, String> {
+        ExportTarget::all()
             .find(|target| target.name() == text)
             .ok_or_else(|| {
-                let names: Vec<&str> = Target::all().map(|target| target.name()).collect();
+                let names: Vec<&str> = ExportTarget::all().map(|target| target.name()).collect();
                 format!(
                     "nothing to export is called so (there are: {})",
                     names.join(", ")
@@ -57,7 +57,7 @@ impl FromStr for Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ExportTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -74,7 +74,7 @@ pub struct ExportOptions {
         feature = "clap",
         arg(long = "to", value_name = "TARGET", value_delimiter = ',', required = true, value_parser = parser())
     )]
-    pub targets: Vec<Target>,
+    pub targets: Vec<ExportTarget>,
     /// The scheme whose placement is exported [default: pcstream; of a result, its best]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SCHEME"))]
     pub scheme: Option<String>,
@@ -104,20 +104,20 @@ impl ExportOptions {
     /// When other targets are asked for as well, or none at all.
     pub fn form(&self) -> Result<Option<Form>> {
         if self.targets.is_empty() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "nothing to export is named: say --to, as in --to rules,fdp",
             ));
         }
         let form = self.targets.iter().find_map(|target| match target {
-            Target::Trace(form) => Some(*form),
-            Target::Advice(_) => None,
+            ExportTarget::Trace(form) => Some(*form),
+            ExportTarget::Advice(_) => None,
         });
         let Some(form) = form else {
             return Ok(None);
         };
         let name = form.name();
         if self.targets.len() > 1 {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "--to {name} writes one file, which -o names: export it by itself"
             )));
         }
@@ -129,7 +129,7 @@ impl ExportOptions {
             ("--fill", self.fill.is_some()),
         ];
         match useless.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Fault::wrong_use(format!(
+            Some((option, _)) => Err(CompareError::wrong_use(format!(
                 "--to {name} writes the trace as it is: {option} has no use there"
             ))),
             None => Ok(Some(form)),
@@ -138,16 +138,17 @@ impl ExportOptions {
 
     /// Whether the output is one file, and not a directory of advice.
     pub fn is_one_file(&self) -> bool {
-        let is_trace = |target: &Target| matches!(target, Target::Trace(_));
+        let is_trace = |target: &ExportTarget| matches!(target, ExportTarget::Trace(_));
         self.targets.iter().any(is_trace)
     }
 }
 
 #[cfg(feature = "clap")]
-fn parser() -> impl clap::builder::TypedValueParser<Value = Target> {
+fn parser() -> impl clap::builder::TypedValueParser<Value = ExportTarget> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
-    let value = |target: Target| PossibleValue::new(target.name()).help(target.about());
-    PossibleValuesParser::new(Target::all().map(value)).try_map(|name| name.parse::<Target>())
+    let value = |target: ExportTarget| PossibleValue::new(target.name()).help(target.about());
+    PossibleValuesParser::new(ExportTarget::all().map(value))
+        .try_map(|name| name.parse::<ExportTarget>())
 }
 
 #[cfg(test)]
@@ -158,14 +159,14 @@ mod tests {
 
     #[test]
     fn every_target_has_a_name_of_its_own_and_is_read_by_it() {
-        let names: BTreeSet<&str> = Target::all().map(|target| target.name()).collect();
-        assert_eq!(names.len(), Target::all().count());
-        for target in Target::all() {
-            assert_eq!(target.name().parse::<Target>(), Ok(target));
+        let names: BTreeSet<&str> = ExportTarget::all().map(|target| target.name()).collect();
+        assert_eq!(names.len(), ExportTarget::all().count());
+        for target in ExportTarget::all() {
+            assert_eq!(target.name().parse::<ExportTarget>(), Ok(target));
         }
         assert!(
             "rulez"
-                .parse::<Target>()
+                .parse::<ExportTarget>()
                 .unwrap_err()
                 .contains("rules, hints")
         );

@@ -1,6 +1,6 @@
 //! One pass over a trace's writes and discards, in pages; all measures are taken in it.
 
-use anabranch_compare::{Addresses, Fault, Requests, Result, Watch};
+use anabranch_compare::{Addresses, CompareError, Requests, Result, Watch};
 use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
 use anabranch_replay::Pages;
 use anabranch_ssd::PageRange;
@@ -26,7 +26,7 @@ pub trait Measure {
 /// When it does not tell them.
 pub fn tables(source: &dyn Requests) -> Result<&Tables> {
     source.tables().ok_or_else(|| {
-        Fault::wrong_use(format!(
+        CompareError::wrong_use(format!(
             "{} holds page numbers and no contexts; give a trace that `anabranch run` or `record` made",
             source.name()
         ))
@@ -76,12 +76,12 @@ impl Reading {
     pub fn apply(&mut self, io: &Io, measure: &mut impl Measure) -> Result {
         match io.operation {
             Operation::Write => {
-                let pages = self.pages.written(io).map_err(Fault::usage)?;
+                let pages = self.pages.written(io).map_err(CompareError::usage)?;
                 measure.write(io, &Write::of(io, pages, self.now_pages));
                 self.now_pages += u64::from(pages.count);
             }
             Operation::Discard => {
-                let pages = self.pages.discarded(io).map_err(Fault::usage)?;
+                let pages = self.pages.discarded(io).map_err(CompareError::usage)?;
                 measure.discard(pages, self.now_pages);
             }
             Operation::Read | Operation::Flush => {}
@@ -105,7 +105,7 @@ pub fn addresses(
     let pages = u32::try_from(addresses.pages).ok();
     let pages = pages.filter(|pages| u64::from(*pages) <= most);
     let pages = pages.ok_or_else(|| {
-        Fault::wrong_use(format!(
+        CompareError::wrong_use(format!(
             "{} writes more than {limit} of pages; --volume of `anabranch import` keeps one volume of \
              several",
             source.name()
@@ -124,7 +124,7 @@ pub fn host_policy(
     host_streams: u16,
     names: &Names,
 ) -> Result<Policy> {
-    let spec = scheme.parse::<SchemeSpec>().map_err(Fault::usage)?;
+    let spec = scheme.parse::<SchemeSpec>().map_err(CompareError::usage)?;
     let geometry = HostGeometry {
         logical_pages,
         page_bytes: PAGE_BYTES,
@@ -133,7 +133,7 @@ pub fn host_policy(
         pages_per_unit: 0,
         physical_units: 0,
     };
-    let mut policy = Policy::of_host(spec.build(&geometry).map_err(Fault::usage)?);
+    let mut policy = Policy::of_host(spec.build(&geometry).map_err(CompareError::usage)?);
     policy.learn(names);
     Ok(policy)
 }

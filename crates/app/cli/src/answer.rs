@@ -6,7 +6,7 @@ use anabranch_report::Look;
 use clap::Args;
 use serde_json::Value;
 
-use crate::{failure::Result, look::TableArguments, output::give};
+use crate::{error::Result, output::give, table_layout::TableArguments};
 
 /// Outputs of a verb that has one table.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ impl AnswerArguments {
     /// Gives a finding as [`give`] does, where the text is made for a look.
     pub fn give(&self, json: &Value, told: impl FnOnce(&Look) -> String) -> Result {
         give(json, self.output.as_deref(), self.json, || {
-            told(&self.tables.look())
+            told(&self.tables.layout())
         })
     }
 }

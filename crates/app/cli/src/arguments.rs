@@ -15,10 +15,10 @@ use crate::export;
 use crate::formats::{imported, replayed};
 #[cfg(feature = "live")]
 use crate::generations::GenerationArguments;
-use crate::look::TableArguments;
 #[cfg(feature = "live")]
 use crate::rate::one_rate;
 use crate::say::{self, SayArguments};
+use crate::table_layout::TableArguments;
 #[cfg(feature = "live")]
 use crate::tenants::TenantArguments;
 

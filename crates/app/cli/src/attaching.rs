@@ -6,15 +6,15 @@ use std::{
     time::Duration,
 };
 
-use anabranch_probe::{Options, Probe, ProbeError};
+use anabranch_probe::{Probe, ProbeError, ProbeOptions};
 
-use crate::failure::{Failure, INTERRUPTED, Result};
+use crate::error::{CommandError, INTERRUPTED, Result};
 
 /// The time between two looks for an interruption (our choice).
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Attaches a probe, which takes seconds where the kernel is slow to verify its programs; gives up once `is_ended`.
-pub fn attach(options: Options, mut is_ended: impl FnMut() -> bool) -> Result<Probe> {
+pub fn attach(options: ProbeOptions, mut is_ended: impl FnMut() -> bool) -> Result<Probe> {
     let (sender, attached) = channel();
     let attaching = thread::Builder::new().name("attaching".to_owned());
     // After an interruption this thread ends with the process.
@@ -22,21 +22,21 @@ pub fn attach(options: Options, mut is_ended: impl FnMut() -> bool) -> Result<Pr
         // Nobody waits for a probe that comes after an interruption.
         let _ = sender.send(Probe::attach(&options));
     });
-    spawned.map_err(Failure::work)?;
+    spawned.map_err(CommandError::work)?;
     loop {
         match attached.recv_timeout(PAUSE) {
             Ok(probe) => {
                 return probe.map_err(|error| match error {
-                    ProbeError::NotABlockDevice { .. } => Failure::usage(error),
-                    _ => Failure::work(error),
+                    ProbeError::NotABlockDevice { .. } => CommandError::usage(error),
+                    _ => CommandError::work(error),
                 });
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let words = "the thread that attaches the probe has ended";
-                return Err(Failure::work(anyhow::anyhow!(words)));
+                return Err(CommandError::work(anyhow::anyhow!(words)));
             }
             Err(RecvTimeoutError::Timeout) if is_ended() => {
-                return Err(Failure {
+                return Err(CommandError {
                     status: INTERRUPTED,
                     error: Some(anyhow::anyhow!("interrupted before anything was recorded")),
                 });

@@ -9,7 +9,7 @@ use std::{
 use anabranch_watch::Seen;
 use nix::sys::stat::{major, minor};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Bytes of a sector of sysfs, whatever the drive's are.
 const SECTOR_BYTES: u64 = 512;
@@ -48,7 +48,7 @@ impl Block {
     /// Finds a device.
     pub fn find(path: &Path) -> Result<Block> {
         let none = |why: &dyn std::fmt::Display| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "{}: {why}; `lsblk` lists the block devices there are",
                 path.display()
             ))

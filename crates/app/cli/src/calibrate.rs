@@ -1,21 +1,21 @@
 //! `anabranch calibrate`: a drive learned from outside, kept as a profile.
 
+mod drive_link;
 mod summary;
-mod way;
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
     path::PathBuf,
 };
 
-use anabranch_calibrate::{CalibrateError, Drive, Findings, most_sent_bytes};
+use anabranch_calibrate::{CalibrateError, CalibratedDrive, Findings, most_sent_bytes};
 use anabranch_report::{bytes, line};
 use anabranch_trace::WholeFile;
 use clap::Args;
 use serde_json::json;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::is_standard_output,
     output::print,
     say,
@@ -62,7 +62,7 @@ pub struct CalibrateArguments {
 impl CalibrateArguments {
     /// The drive where it is a file.
     pub fn device_file(&self) -> Option<PathBuf> {
-        way::address(&self.device)
+        drive_link::address(&self.device)
             .is_none()
             .then(|| self.device.clone().into())
     }
@@ -71,13 +71,13 @@ impl CalibrateArguments {
 /// Learns a drive and writes its profile.
 pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     let mut file = WholeFile::create(&arguments.output)?;
-    let mut way = way::open(&arguments.device, arguments.nqn.as_deref(), arguments.yes)?;
-    let mut drive = Drive::open(way.link()).map_err(failed)?;
+    let mut way = drive_link::open(&arguments.device, arguments.nqn.as_deref(), arguments.yes)?;
+    let mut drive = CalibratedDrive::open(way.link()).map_err(failed)?;
     let title = title(&drive);
     if !arguments.yes
         && let Some(what) = drive.contents().map_err(failed)?
     {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{title} holds {what}: say --yes to overwrite it; nothing was written"
         )));
     }
@@ -96,7 +96,7 @@ pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     // Whatever becomes of the profile, what was learned is told.
     publish(arguments, &found, profile.is_ok() && kept.is_ok())?;
     kept.map_err(|error| {
-        Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
+        CommandError::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
     })?;
     profile.map(drop).map_err(failed)
 }
@@ -115,7 +115,7 @@ fn publish(arguments: &CalibrateArguments, found: &Findings, is_kept: bool) -> R
     }
 }
 
-fn title(drive: &Drive<'_>) -> String {
+fn title(drive: &CalibratedDrive<'_>) -> String {
     let about = drive.about();
     line(&format!(
         "{} (serial number {}, {})",
@@ -126,7 +126,7 @@ fn title(drive: &Drive<'_>) -> String {
 }
 
 /// Has the drive named by its serial number by whoever gives it up.
-fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Result {
+fn confirm(arguments: &CalibrateArguments, drive: &CalibratedDrive<'_>, title: &str) -> Result {
     let serial = drive.about().serial.as_str();
     say::line(&format!(
         "{title}: at most {} will be written, and everything on it is lost",
@@ -136,7 +136,7 @@ fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Re
         Some(named) => named.clone(),
         None if io::stdin().is_terminal() && io::stderr().is_terminal() => ask()?,
         None => {
-            return Err(Failure::wrong_use(format!(
+            return Err(CommandError::wrong_use(format!(
                 "calibrating overwrites {title}: say --erase {} to have that; nothing was written",
                 line(serial)
             )));
@@ -145,7 +145,7 @@ fn confirm(arguments: &CalibrateArguments, drive: &Drive<'_>, title: &str) -> Re
     if named.trim() == serial && !serial.is_empty() {
         Ok(())
     } else {
-        Err(Failure::wrong_use(format!(
+        Err(CommandError::wrong_use(format!(
             "{} is not the serial number of {title}; nothing was written",
             line(named.trim())
         )))
@@ -159,14 +159,14 @@ fn ask() -> Result<String> {
     io::stdin()
         .lock()
         .read_line(&mut answer)
-        .map_err(Failure::work)?;
+        .map_err(CommandError::work)?;
     Ok(answer)
 }
 
 /// A drive that cannot be learned is wrong use; one that fails, failed work.
-fn failed(error: CalibrateError) -> Failure {
+fn failed(error: CalibrateError) -> CommandError {
     match error {
-        CalibrateError::Unfit(_) => Failure::usage(error),
-        CalibrateError::Refused { .. } | CalibrateError::Link { .. } => Failure::work(error),
+        CalibrateError::Unfit(_) => CommandError::usage(error),
+        CalibrateError::Refused { .. } | CalibrateError::Link { .. } => CommandError::work(error),
     }
 }

@@ -8,10 +8,10 @@ use anabranch_replay::Comparison;
 use anabranch_report::{Look, line};
 
 #[cfg(feature = "live")]
-use crate::failure::Failure;
+use crate::error::CommandError;
 use crate::{
     arguments::PublishArguments,
-    failure::{Result, all},
+    error::{Result, all},
     output::{is_standard_output, print, write_json},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub fn live_schemes(arguments: &crate::arguments::ComparisonArguments) -> Result<Vec<SchemeSpec>> {
     let specs = schemes(&arguments.options, false, &read_text)?;
     match specs.iter().find(|spec| spec.needs_future()) {
-        Some(bound) => Err(Failure::usage(bound.refused())),
+        Some(bound) => Err(CommandError::usage(bound.refused())),
         None => Ok(specs),
     }
 }
@@ -32,7 +32,7 @@ pub fn publish(results: &[Comparison], arguments: &PublishArguments) -> Result {
     let printed = if arguments.json || is_page {
         Ok(())
     } else {
-        print(&told(results, &arguments.tables.look()))
+        print(&render(results, &arguments.tables.layout()))
     };
     all([printed, keep(results, arguments)])
 }
@@ -54,7 +54,7 @@ pub fn keep(results: &[Comparison], arguments: &PublishArguments) -> Result {
 }
 
 /// The text of results: a table with their answers; several results are one table.
-fn told(results: &[Comparison], look: &Look) -> String {
+fn render(results: &[Comparison], look: &Look) -> String {
     let answering: Vec<Comparison> = results.iter().map(Comparison::answering).cloned().collect();
     let results = &answering[..];
     let table = anabranch_report::comparison(results, look);

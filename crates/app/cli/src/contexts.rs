@@ -6,7 +6,7 @@ use anabranch_advice::{ContextRow, Contexts};
 use anabranch_replay::without_parameters;
 use anabranch_report::{Cell, Column, Grid, Look, foreign};
 
-use crate::{arguments::ContextsArguments, failure::Result, output::json, progress::Bar, source};
+use crate::{arguments::ContextsArguments, error::Result, output::json, progress::Bar, source};
 
 const GENERATIONS: &str = "generation N: what was made of files of generation N-1 that the thread had read; \
                            generation 0 was made of none\n";

@@ -8,7 +8,7 @@ use anabranch_lifetime::NARROW_FACTOR;
 use anabranch_report::{Cell, Column, Grid, Look};
 use clap::Args;
 
-use crate::{answer::AnswerArguments, failure::Result, output::json, progress::Bar, source::open};
+use crate::{answer::AnswerArguments, error::Result, output::json, progress::Bar, source::open};
 
 #[derive(Debug, Args)]
 pub struct CoverageArguments {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     answer::AnswerArguments,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     report::read,
 };
 
@@ -33,7 +33,7 @@ pub fn diff(arguments: &DiffArguments) -> Result {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     if before.len() != after.len() {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{} holds {} result(s) and {} holds {}: compare grids of the same form",
             arguments.before.display(),
             before.len(),

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
-    Conduit, Device, Found, Proof, Reach, Verdict, Writes, device, disks_below, host, is_encrypted,
-    prove, verdicts,
+    Conduit, Device, Findings, Proof, Reach, Verdict, Writes, device, disks_below, host,
+    is_encrypted, prove, verdicts,
 };
 use anabranch_report::{bytes, line, message, ratio};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::give,
 };
 
@@ -50,11 +50,11 @@ pub struct DoctorArguments {
 pub fn doctor(arguments: &DoctorArguments) -> Result {
     let asked = arguments.device.as_deref();
     let device = asked.map(|path| device("/".as_ref(), path)).transpose();
-    let device = device.map_err(Failure::wrong_use)?;
-    let found = Found { device, ..host() };
+    let device = device.map_err(CommandError::wrong_use)?;
+    let found = Findings { device, ..host() };
     let verdicts = verdicts(&found);
     let proofs = if arguments.prove {
-        prove(&found, arguments.yes).map_err(Failure::wrong_use)?
+        prove(&found, arguments.yes).map_err(CommandError::wrong_use)?
     } else {
         Vec::new()
     };
@@ -84,7 +84,7 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
     if all_carry {
         Ok(())
     } else {
-        Err(Failure {
+        Err(CommandError {
             status: NOTHING_CARRIES,
             error: None,
         })
@@ -96,12 +96,12 @@ const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd), so t
     remedy: `cryptsetup open --perf-no_write_workqueue`, or `cryptsetup refresh --perf-no_write_workqueue` once it is open";
 
 /// The findings and verdicts on each disk that the device is made of.
-fn below(found: &Found, asked: Option<&Path>) -> Result<Vec<(Found, Vec<Verdict>)>> {
+fn below(found: &Findings, asked: Option<&Path>) -> Result<Vec<(Findings, Vec<Verdict>)>> {
     let root = "/".as_ref();
     let disks = asked.map_or_else(Vec::new, |path| disks_below(root, path));
     let each = disks.iter().map(|path| {
-        let device = device(root, path).map_err(Failure::wrong_use)?;
-        let found = Found {
+        let device = device(root, path).map_err(CommandError::wrong_use)?;
+        let found = Findings {
             device: Some(device),
             ..found.clone()
         };
@@ -123,12 +123,12 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
 }
 
 /// All of it for programs.
-fn as_json(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> Value {
+fn as_json(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> Value {
     json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs })
 }
 
 /// The text for people: a paragraph for each conduit.
-fn text(found: &Found, verdicts: &[Verdict], proofs: &[Proof]) -> String {
+fn text(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     let mut text = format!("Linux {}\n", found.kernel);
     if let Some(device) = &found.device {
         let used = device.name.clone() + &surroundings(device);
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     /// A host that lacks all it can, or one whose kernel lacks nothing, with a device that is no drive.
-    fn hosts() -> [Found; 2] {
+    fn hosts() -> [Findings; 2] {
         let device = Device {
             name: "vda".into(),
             disk: "vda".into(),
@@ -228,7 +228,7 @@ mod tests {
             users: Vec::new(),
             ..device.clone()
         };
-        let lacking = Found {
+        let lacking = Findings {
             kernel: "5.4".into(),
             tracing: Err("no BTF".into()),
             ublk: Err("no ublk".into()),
@@ -238,7 +238,7 @@ mod tests {
             has_kprobes: true,
             limitations: vec!["A limit.".into()],
         };
-        let whole = Found {
+        let whole = Findings {
             kernel: "7.3".into(),
             tracing: Ok(tracing),
             ublk: Ok(0x7fff),

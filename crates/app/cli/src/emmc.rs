@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anabranch_compare::{DriveOptions, Origin, one_drive};
+use anabranch_compare::{DriveOptions, TraceOrigin, one_drive};
 use anabranch_report::{Cell, Column, Grid, Look, bytes, foreign, ratio};
 use anabranch_ssd::{
     Device,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::AnswerArguments,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
 };
 
 /// The drive, where no other is asked for.
@@ -72,12 +72,12 @@ pub fn emmc(arguments: &EmmcArguments) -> Result {
         drive.profiles = vec![PROFILE.to_owned()];
     }
     let one = "a card is one drive: give each option one value";
-    let (drive, _) = one_drive(&drive, &Origin::default(), one)?;
-    let device = Device::new(drive.config, &()).map_err(Failure::usage)?;
+    let (drive, _) = one_drive(&drive, &TraceOrigin::default(), one)?;
+    let device = Device::new(drive.config, &()).map_err(CommandError::usage)?;
     let commands = MmcCommands::new(Input::open(&arguments.trace)?, arguments.card.clone());
     let done = perform(EmmcCard::new(device), commands)?;
     if done.performed == 0 {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{} has no commands of mmc_request_start to {}",
             arguments.trace.display(),
             arguments.card.as_deref().unwrap_or("any card")
@@ -99,7 +99,7 @@ fn perform(mut card: EmmcCard, mut commands: MmcCommands) -> Result<Done> {
                 rule,
             }),
             Err(Refused::Rule(_)) => {}
-            Err(Refused::Device(error)) => return Err(Failure::work(error)),
+            Err(Refused::Device(error)) => return Err(CommandError::work(error)),
         }
     }
     Ok(Done {

@@ -1,11 +1,11 @@
 //! `anabranch experiment`: published figures of papers, beside the figures that come out here.
 
 mod basis;
-mod cell_found;
+mod cell_findings;
 mod claim;
 mod document;
 mod file;
-mod found;
+mod findings;
 mod grid;
 mod lifetimes;
 mod pivot;
@@ -18,12 +18,12 @@ use anabranch_compare::from_one;
 use clap::Args;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::{print, write_json},
     report::write_page,
 };
 use file::Experiment;
-use found::Found;
+use findings::ExperimentFindings;
 
 pub const EXAMPLE: &str = "\
 Examples:
@@ -83,8 +83,8 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
     let mut results = Vec::new();
     let mut pictured = Vec::new();
     for experiment in &experiments {
-        let found = Found::new(experiment, arguments)?;
-        let json = serde_json::to_value(&found).map_err(Failure::work)?;
+        let found = ExperimentFindings::new(experiment, arguments)?;
+        let json = serde_json::to_value(&found).map_err(CommandError::work)?;
         if let Some(path) = output(arguments, &experiment.name)? {
             write_json(&path, &json)?;
         }
@@ -113,12 +113,12 @@ pub fn experiment(arguments: &ExperimentArguments) -> Result {
 fn check(experiments: &[Experiment], arguments: &ExperimentArguments) -> Result {
     let several = experiments.len() > 1;
     if several && arguments.output.is_some() {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "--output is for one experiment; several go to out/experiments",
         ));
     }
     if several && !arguments.claim.is_empty() {
-        return Err(Failure::wrong_use("--claim is for one experiment"));
+        return Err(CommandError::wrong_use("--claim is for one experiment"));
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ fn output(arguments: &ExperimentArguments, name: &str) -> Result<Option<PathBuf>
     }
     let directory = root(&arguments.directory).join("out").join("experiments");
     std::fs::create_dir_all(&directory).map_err(|error| {
-        Failure::work(anyhow::anyhow!(
+        CommandError::work(anyhow::anyhow!(
             "cannot make {}: {error}",
             directory.display()
         ))
@@ -183,7 +183,7 @@ fn paths(arguments: &ExperimentArguments) -> Result<Vec<PathBuf>> {
         if path.exists() {
             Ok(path)
         } else {
-            Err(Failure::wrong_use(format!(
+            Err(CommandError::wrong_use(format!(
                 "no experiment is called \"{name}\" ({} is not there; `anabranch experiment list`)",
                 path.display()
             )))
@@ -202,7 +202,7 @@ pub fn names() -> Vec<String> {
 /// The files of all experiments, by name.
 fn all(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(directory).map_err(|error| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "{}: {error}; call it where the experiments lie, or name them with --directory",
             directory.display()
         ))

@@ -8,7 +8,7 @@ use anabranch_advice::{ExportOptions, Source, advise, convert};
 use clap::Args;
 
 use crate::{
-    failure::Result,
+    error::Result,
     output::{json, print},
     progress::Bar,
     say, source,
@@ -55,7 +55,9 @@ pub fn export(arguments: &ExportArguments) -> Result {
     };
     let trace = source::open(&arguments.source, None, false)?;
     let done = convert(&trace, form, output, watch)?;
-    done.told(output).iter().for_each(|line| say::note(line));
+    done.report_lines(output)
+        .iter()
+        .for_each(|line| say::print_note(line));
     if arguments.json {
         print(&format!("{:#}\n", json(&done)?))
     } else {

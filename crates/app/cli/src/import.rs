@@ -2,7 +2,7 @@
 
 mod dense;
 mod files;
-pub mod tell;
+pub mod report;
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 
 use crate::{
     arguments::{Event, ImportArguments},
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     progress, source,
 };
 
@@ -40,13 +40,13 @@ pub fn import(arguments: &ImportArguments) -> Result {
         (survey, None)
     };
     bar.finish_and_clear();
-    let done = tell::Done {
+    let done = report::ImportReport {
         format,
         importer: &importer,
         survey,
         dense,
     };
-    done.tell(arguments.json)
+    done.print(arguments.json)
 }
 
 fn options(arguments: &ImportArguments) -> Result<Options> {
@@ -59,7 +59,7 @@ fn options(arguments: &ImportArguments) -> Result<Options> {
             Event::Complete => foreign::Event::Complete,
         }),
         volume: arguments.volume.clone(),
-        columns: columns.transpose().map_err(Failure::usage)?,
+        columns: columns.transpose().map_err(CommandError::usage)?,
     })
 }
 
@@ -68,7 +68,7 @@ fn format(asked: Format, inputs: &mut [Input], options: &Options) -> Result<fore
     let format = match (asked, inputs.first_mut()) {
         (Format::Foreign(format), _) => format,
         (_, Some(first)) => first.sniff_with(options)?,
-        (_, None) => return Err(Failure::wrong_use("no trace to read")),
+        (_, None) => return Err(CommandError::wrong_use("no trace to read")),
     };
     source::note_format(asked, format);
     Ok(format)
@@ -94,13 +94,13 @@ fn write<F: Write + Send>(
                     let numbers = [first, io.tenant];
                     return Err(overlap(name, importer.volumes(), numbers).into());
                 }
-                _ => survey.note(io),
+                _ => survey.record(io),
             }
             writer.push(io)?;
         }
     }
     if survey.summary().requests() == 0 {
-        return Err(tell::nothing(importer));
+        return Err(report::nothing(importer));
     }
     Ok((survey, importer.tables(), writer))
 }

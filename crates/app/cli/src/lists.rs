@@ -6,7 +6,7 @@ use anabranch_report::{Cell, Column, Grid, bytes};
 use anabranch_ssd::{Config, profile::Profile, relocate::RelocationKind, streams::StreamCost};
 use serde_json::{Value, json};
 
-use crate::{answer::AnswerArguments, arguments::DevicesArguments, failure::Result};
+use crate::{answer::AnswerArguments, arguments::DevicesArguments, error::Result};
 
 /// Lists the schemes.
 pub fn schemes(answer: &AnswerArguments) -> Result {

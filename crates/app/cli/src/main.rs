@@ -17,9 +17,9 @@ mod doctor;
 #[cfg(any(feature = "live", feature = "steer"))]
 mod duration;
 mod emmc;
+mod error;
 mod experiment;
 mod export;
-mod failure;
 mod files;
 mod formats;
 #[cfg(any(feature = "live", feature = "steer"))]
@@ -29,7 +29,6 @@ mod kernel;
 mod lists;
 #[cfg(feature = "live")]
 mod live;
-mod look;
 #[cfg(any(feature = "live", feature = "steer"))]
 mod metrics;
 mod output;
@@ -48,6 +47,7 @@ mod source;
 #[cfg(feature = "steer")]
 mod steer;
 mod sweep;
+mod table_layout;
 #[cfg(any(feature = "live", feature = "steer"))]
 mod tenants;
 #[cfg(feature = "steer")]
@@ -91,7 +91,7 @@ fn keep_contained_panics_quiet() {
 }
 
 /// Runs a verb, once it is certain that it destroys none of its files.
-fn done(verb: &mut Verb) -> failure::Result {
+fn done(verb: &mut Verb) -> error::Result {
     verb.files().check()?;
     verb.route_standard_output();
     match verb {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Longest time that one request may take, and most bytes that it may have (our choice).
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,14 +55,14 @@ impl Metrics {
     pub fn start(address: SocketAddr, public: Option<bool>) -> Result<Metrics> {
         if !address.ip().is_loopback() && public != Some(true) {
             let option = public.map_or("", |_| ", or say --metrics-public");
-            return Err(Failure::wrong_use(format!(
+            return Err(CommandError::wrong_use(format!(
                 "--metrics {address} can be reached from elsewhere: keep it to this machine, as 127.0.0.1:{}, and \
                  let a proxy pass it on{option}",
                 address.port()
             )));
         }
         let told = |error| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "--metrics {address}: {error}; another port may be free"
             ))
         };
@@ -72,7 +72,7 @@ impl Metrics {
         let answered = Arc::clone(&pages);
         let thread = thread::Builder::new().name("metrics".to_owned());
         let spawned = thread.spawn(move || accept(&listener, &answered));
-        spawned.map_err(Failure::work)?;
+        spawned.map_err(CommandError::work)?;
         Ok(Metrics { pages, address })
     }
 

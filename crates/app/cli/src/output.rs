@@ -7,7 +7,7 @@ use anabranch_trace::WholeFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Whether an output is standard output.
 pub fn is_standard_output(path: &Path) -> bool {
@@ -16,7 +16,7 @@ pub fn is_standard_output(path: &Path) -> bool {
 
 /// A verb's finding as JSON.
 pub fn json(found: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(found).map_err(Failure::work)
+    serde_json::to_value(found).map_err(CommandError::work)
 }
 
 /// Writes a verb's finding: as JSON into a file if one is named, and on standard output as JSON or as the text that
@@ -48,7 +48,7 @@ pub fn write_json(path: &Path, json: &Value) -> Result {
 pub fn write_text(path: &Path, text: &str) -> Result {
     let mut file = WholeFile::create(path)?;
     file.write_all(text.as_bytes()).map_err(|error| {
-        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+        CommandError::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
     })?;
     Ok(file.finish()?)
 }
@@ -69,6 +69,6 @@ pub fn is_read(text: &str) -> Result<bool> {
     {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::work(error)),
+        Err(error) => Err(CommandError::work(error)),
     }
 }

@@ -12,8 +12,8 @@ use clap::{
 use clap_complete::Shell;
 
 use crate::{
+    error::{CommandError, Result},
     experiment,
-    failure::{Failure, Result},
     output::print,
     scenario::{Scale, all},
 };
@@ -98,7 +98,7 @@ pub fn man(arguments: &ManArguments, command: Command) -> Result {
     };
     write().map_err(|error| {
         let words = format!("manual pages in {}: {error}", directory.display());
-        Failure::work(anyhow::anyhow!("{words}"))
+        CommandError::work(anyhow::anyhow!("{words}"))
     })
 }
 

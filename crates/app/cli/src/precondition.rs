@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_compare::{Origin, one_drive, share};
+use anabranch_compare::{TraceOrigin, one_drive, share};
 use anabranch_replay::{Aged, Pattern, Precondition, Steady};
 use anabranch_ssd::{Config, Device};
 use anabranch_trace::WholeFile;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     arguments::PreconditionArguments,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::is_standard_output,
     output::print,
     progress,
@@ -24,20 +24,20 @@ const MOST_ZIPF: f64 = 10.0;
 /// Preconditions a drive and writes it to a file that appears whole or not at all.
 pub fn precondition(arguments: &PreconditionArguments) -> Result {
     let one = "a file holds one drive: give each option one value";
-    let (drive, _) = one_drive(&arguments.drive, &Origin::default(), one)?;
+    let (drive, _) = one_drive(&arguments.drive, &TraceOrigin::default(), one)?;
     let mut config = drive.config;
     config.seed = arguments.seed;
     let plan = plan(arguments, &config)?;
     let mut file = WholeFile::create(&arguments.output)?;
-    let mut device = Device::new(config, &()).map_err(Failure::usage)?;
+    let mut device = Device::new(config, &()).map_err(CommandError::usage)?;
     let bar = progress::bar("preconditioning");
     let aged = plan.apply(&mut device, |share| {
         bar.set_position((share * 1000.0) as u64)
     });
     bar.finish_and_clear();
-    let aged = aged.map_err(Failure::work)?;
+    let aged = aged.map_err(CommandError::work)?;
     device.save(&(), &mut file).map_err(|error| {
-        Failure::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
+        CommandError::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))
     })?;
     file.finish()?;
     if is_standard_output(&arguments.output) {
@@ -73,7 +73,7 @@ fn pattern(text: &str) -> Result<Pattern> {
         .filter(|exponent| (0.0..=MOST_ZIPF).contains(exponent))
         .map(Pattern::Zipf)
         .ok_or_else(|| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "--pattern {text}: write sequential, random, zipf, or zipf=EXPONENT from 0 to \
                  {MOST_ZIPF}"
             ))

@@ -1,6 +1,6 @@
 //! The progress of a replay: shown on a terminal only, on standard error only.
 
-use anabranch_compare::{Fault, Result, Watch};
+use anabranch_compare::{CompareError, Result, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say;
@@ -35,15 +35,15 @@ impl Watch for Bar {
         Ok(())
     }
 
-    fn pass_over(&mut self, fault: &Fault) -> bool {
-        say::note(&format!(
+    fn pass_over(&mut self, fault: &CompareError) -> bool {
+        say::print_note(&format!(
             "{fault}; the other drives are compared without it"
         ));
         true
     }
 
     fn say(&mut self, words: &str) {
-        say::note(words);
+        say::print_note(words);
     }
 
     fn end(&mut self) {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::{print, write_text},
     wrong_file::is_trace,
 };
@@ -48,7 +48,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
         0 => {}
         all if all == arguments.results.len() => {
             let fleet = anabranch_sweep::fleet(&arguments.results)?;
-            let page = anabranch_report::fleet_page(&fleet).map_err(Failure::work)?;
+            let page = anabranch_report::fleet_page(&fleet).map_err(CommandError::work)?;
             write_text(&arguments.output, &page)?;
             return print_summary(
                 arguments,
@@ -56,7 +56,7 @@ pub fn report(arguments: &ReportArguments) -> Result {
             );
         }
         _ => {
-            return Err(Failure::wrong_use(
+            return Err(CommandError::wrong_use(
                 "results and sweeps have pages of their own: name files, or directories of sweeps",
             ));
         }
@@ -80,26 +80,26 @@ pub fn report(arguments: &ReportArguments) -> Result {
 /// Whether this is what `steer` told at its end.
 fn is_steered(text: &str) -> bool {
     #[derive(Deserialize)]
-    struct Told {
+    struct SteerReport {
         config: Config,
     }
     #[derive(Deserialize)]
     struct Config {
         verb: String,
     }
-    serde_json::from_str(text).is_ok_and(|told: Told| told.config.verb == "steer")
+    serde_json::from_str(text).is_ok_and(|told: SteerReport| told.config.verb == "steer")
 }
 
 /// Writes the page of what `steer` told in the file `path`.
 fn report_steered(arguments: &ReportArguments, path: &Path, text: &str) -> Result {
     if arguments.results.len() > 1 {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{} is a result of `anabranch steer`, which has a page of its own: name it alone",
             path.display()
         )));
     }
-    let told: Value = serde_json::from_str(text).map_err(Failure::wrong_use)?;
-    let page = anabranch_report::steered_page(told.clone()).map_err(Failure::wrong_use)?;
+    let told: Value = serde_json::from_str(text).map_err(CommandError::wrong_use)?;
+    let page = anabranch_report::steered_page(told.clone()).map_err(CommandError::wrong_use)?;
     write_text(&arguments.output, &page)?;
     print_summary(arguments, &json!([{ "steered": told }]))
 }
@@ -120,7 +120,7 @@ fn print_summary(arguments: &ReportArguments, shown: &Value) -> Result {
 pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
     write_text(
         path,
-        &anabranch_report::page(results).map_err(Failure::work)?,
+        &anabranch_report::page(results).map_err(CommandError::work)?,
     )
 }
 
@@ -128,7 +128,7 @@ pub fn write_page(path: &Path, results: &[Comparison]) -> Result {
 pub fn read(path: &Path) -> Result<Vec<Comparison>> {
     let text = text(path)?;
     if is_steered(&text) {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{} is a result of `anabranch steer`: it holds no comparison",
             path.display()
         )));
@@ -145,13 +145,13 @@ fn parsed(path: &Path, text: &str) -> Result<Vec<Comparison>> {
 fn text(path: &Path) -> Result<String> {
     if is_trace(path) {
         let path = path.display();
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{path} is a trace and no result: `anabranch replay {path} -o RESULT.json` makes one of it"
         )));
     }
     small_file::results(path).map_err(|error| {
         let path = path.display();
-        Failure::wrong_use(match error.kind() {
+        CommandError::wrong_use(match error.kind() {
             std::io::ErrorKind::InvalidData => format!(
                 "{path} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o RESULT.json`)"
             ),

@@ -105,6 +105,6 @@ pub fn error(words: &str) {
 }
 
 /// Prints a note, with the command's name.
-pub fn note(words: &str) {
+pub fn print_note(words: &str) {
     line(&format!("anabranch: {}", message(words)));
 }

@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// The folder of tools that no distribution has, seen from the folder that holds `workloads`;
 /// `scripts/setup.sh workloads` fills it.
@@ -193,14 +193,14 @@ impl Scenario {
     /// Reads a scenario by its name, or by the path of its folder.
     pub fn open(name: &str, scale: Scale) -> Result<Scenario> {
         let folder = if name.contains('/') {
-            std::path::absolute(name).map_err(Failure::work)?
+            std::path::absolute(name).map_err(CommandError::work)?
         } else {
             home()?.join(FOLDER).join(name)
         };
         if !folder.join(DESCRIPTION).exists() {
             let known = all(Scale::Quick).unwrap_or_default();
             let near = near(name, known.iter().map(|one| one.name.as_str()));
-            return Err(Failure::wrong_use(format!(
+            return Err(CommandError::wrong_use(format!(
                 "{name}: no such workload, for there is no {}; {near}`anabranch workloads` lists those there are",
                 folder.join(DESCRIPTION).display()
             )));
@@ -211,7 +211,7 @@ impl Scenario {
     fn read(folder: &Path, scale: Scale) -> Result<Scenario> {
         let path = folder.join(DESCRIPTION);
         let complain = |error: &dyn std::fmt::Display| {
-            Failure::wrong_use(format!("{}: {error}", path.display()))
+            CommandError::wrong_use(format!("{}: {error}", path.display()))
         };
         let text =
             anabranch_compare::small_file::settings(&path).map_err(|error| complain(&error))?;
@@ -249,7 +249,7 @@ impl Scenario {
                 .and_then(|(key, value)| Some((self.parameters.get_mut(key)?, value)));
             let Some((parameter, value)) = known else {
                 let keys: Vec<&str> = self.parameters.keys().map(String::as_str).collect();
-                return Err(Failure::wrong_use(format!(
+                return Err(CommandError::wrong_use(format!(
                     "--set {setting}: KEY=VALUE is wanted, where {} has the keys {}",
                     self.name,
                     keys.join(", ")
@@ -274,7 +274,7 @@ impl Scenario {
     pub fn check(&self) -> Result {
         match self.missing().as_slice() {
             [] => Ok(()),
-            missing => Err(Failure::wrong_use(format!(
+            missing => Err(CommandError::wrong_use(format!(
                 "the workload {} needs what is not installed: {}",
                 self.name,
                 missing.join(", ")
@@ -366,7 +366,7 @@ fn find_home(
         return if is_home(&named) {
             Ok(named)
         } else {
-            Err(Failure::wrong_use(format!(
+            Err(CommandError::wrong_use(format!(
                 "{HOME} names {}, where there is no {wanted}",
                 named.display()
             )))
@@ -377,7 +377,7 @@ fn find_home(
     let found = above.find(|folder| is_home(folder));
     found.map(Path::to_owned).ok_or_else(|| {
         let looked: Vec<String> = places.map(|place| place.display().to_string()).collect();
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "no {wanted} was found in or above {}: run this in Anabranch's own folder, or name that in {HOME}",
             looked.join(", nor in or above ")
         ))

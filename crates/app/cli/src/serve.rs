@@ -25,7 +25,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 pub use arguments::{EXAMPLE, ServeArguments};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 use front::Front;
 use shadows::Shadows;
 use view::View;
@@ -45,7 +45,7 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     let options = options(arguments, &built, keys);
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::work)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::work)?;
     }
     let checkpoint = built.checkpoint.clone();
     let target = Target::new(
@@ -55,11 +55,11 @@ pub fn serve(arguments: &ServeArguments) -> Result {
         built.totals,
         built.checkpoint,
     );
-    let target = target.map_err(Failure::usage)?;
+    let target = target.map_err(CommandError::usage)?;
     if let Some(checkpoint) = checkpoint {
-        checkpoint.begin().map_err(Failure::work)?;
+        checkpoint.begin().map_err(CommandError::work)?;
     }
-    let told = shadows.as_ref().map(Shadows::told);
+    let told = shadows.as_ref().map(Shadows::report);
     let more = told.clone().map(shadows::metrics);
     let front = match Front::start(arguments, &target, more) {
         Ok(front) => front,
@@ -73,13 +73,13 @@ pub fn serve(arguments: &ServeArguments) -> Result {
     view.greet(&built.told, &front, &target);
     // What recovery learned is not to be learned again. Hosts need not wait for it: a drive killed before
     // learns it once more.
-    target.save().map_err(Failure::work)?;
+    target.save().map_err(CommandError::work)?;
     let saver = Saver::start(arguments, &target)?;
     wait((&target, &front), &stop, &saver, &mut view);
     view.end();
     saver.end()?;
     let ended = front.end();
-    target.stop().map_err(Failure::work)?;
+    target.stop().map_err(CommandError::work)?;
     ended?;
     target.drive().listen(None);
     let shadowed = shadows.map(Shadows::end).transpose()?;
@@ -92,7 +92,7 @@ fn check(arguments: &ServeArguments) -> Result {
     front::check(arguments)?;
     let names = arguments.allow_host.iter().chain(&arguments.nqn);
     match names.into_iter().find(|name| !is_name(name)) {
-        Some(bad) => Err(Failure::wrong_use(format!(
+        Some(bad) => Err(CommandError::wrong_use(format!(
             "\"{bad}\" is no name: an NQN has 1 to 223 characters"
         ))),
         None => Ok(()),
@@ -106,7 +106,7 @@ fn check_reach(arguments: &ServeArguments) -> Result {
     let named = !arguments.allow_host.is_empty() || keyed;
     let open = !named && !arguments.allow_any_host;
     if !arguments.listen.ip().is_loopback() && open {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "--listen {} can be reached from elsewhere: give hosts keys with --tls-key FILE or --host-secret FILE, \
              name who may connect with --allow-host, or say --allow-any-host",
             arguments.listen
@@ -114,7 +114,7 @@ fn check_reach(arguments: &ServeArguments) -> Result {
     }
     match arguments.metrics {
         Some(metrics) if !metrics.ip().is_loopback() && !arguments.allow_any_reader => {
-            Err(Failure::wrong_use(format!(
+            Err(CommandError::wrong_use(format!(
                 "--metrics {metrics} can be reached from elsewhere, and answers whoever asks: keep \
                  it to loopback, or say --allow-any-reader"
             )))
@@ -168,7 +168,7 @@ impl Saver {
             Ok(())
         };
         let thread = thread::Builder::new().name("nvme-state".to_owned());
-        let thread = thread.spawn(save).map_err(Failure::work)?;
+        let thread = thread.spawn(save).map_err(CommandError::work)?;
         Ok(Saver { ending, thread })
     }
 
@@ -177,9 +177,9 @@ impl Saver {
         self.ending.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
         match self.thread.join() {
-            Ok(saved) => saved.map_err(Failure::work),
+            Ok(saved) => saved.map_err(CommandError::work),
             // What it panicked of has been told.
-            Err(_) => Err(Failure::work(anyhow::anyhow!(
+            Err(_) => Err(CommandError::work(anyhow::anyhow!(
                 "the thread that writes the state has failed"
             ))),
         }

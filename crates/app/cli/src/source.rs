@@ -7,7 +7,7 @@ use anabranch_replay::Comparison;
 use anabranch_trace::foreign;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     progress::Bar,
     say, wrong_file,
 };
@@ -16,7 +16,7 @@ use crate::{
 /// trace is printed.
 pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
     if let Some(words) = wrong_file::no_trace(path) {
-        return Err(Failure::wrong_use(words));
+        return Err(CommandError::wrong_use(words));
     }
     let format = format.or_else(|| wrong_file::is_foreign(path).then_some(Format::Auto));
     let trace = TraceFile::open(path, format, quick)?;
@@ -26,7 +26,7 @@ pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFil
     trace
         .without_digest()
         .iter()
-        .for_each(|words| say::note(words));
+        .for_each(|words| say::print_note(words));
     Ok(trace)
 }
 
@@ -36,7 +36,7 @@ pub fn note_format(asked: Format, found: foreign::Format) {
         Format::Auto => ", by its looks",
         _ => "",
     };
-    say::note(&format!("format {}: {}{how}", found.name(), found.about()));
+    say::print_note(&format!("format {}: {}{how}", found.name(), found.about()));
 }
 
 /// Compares schemes on every trace and drive asked for.
@@ -61,7 +61,7 @@ pub fn compare(
         };
         let written_bytes = results.iter().find(is_of).map(|one| one.source.write_bytes);
         let short = trace.short_of(written_bytes.unwrap_or(0));
-        short.iter().for_each(|words| say::note(words));
+        short.iter().for_each(|words| say::print_note(words));
     }
     Ok(results)
 }

@@ -21,7 +21,7 @@ use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
-    BEAT, Guard, NoWriters, Options, Placer, Pulse, Server, SteeredDrive, Writers, Written,
+    BEAT, Guard, NoWriters, Placer, Pulse, Server, ServerOptions, SteeredDrive, Writers, Written,
     give_up, nvme::usage::listed, own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
@@ -34,7 +34,7 @@ use signal_hook::{
 pub use arguments::{EXAMPLE, SteerArguments};
 
 use crate::{
-    failure::{Failure, INTERRUPTED, Result},
+    error::{CommandError, INTERRUPTED, Result},
     metrics::Metrics,
     output::{is_standard_output, print},
     say,
@@ -88,7 +88,7 @@ pub fn steer(arguments: &SteerArguments) -> Result {
         return hints::set(arguments);
     };
     if arguments.give_up {
-        give_up(device).map_err(Failure::usage)?;
+        give_up(device).map_err(CommandError::usage)?;
         say::line(&printable(&format!("{} is given up", device.display())));
         return Ok(());
     }
@@ -99,10 +99,10 @@ pub fn steer(arguments: &SteerArguments) -> Result {
             "the server was silent for {limit} s and was killed: start the command again, programs wait for it"
         ));
     });
-    let guard = guard.map_err(Failure::work)?;
+    let guard = guard.map_err(CommandError::work)?;
     // Before any file is opened: what is written in one mount namespace cannot be named in another.
     own_mounts().map_err(|error| {
-        Failure::work(anyhow::anyhow!(
+        CommandError::work(anyhow::anyhow!(
             "steering needs root: run it with sudo ({error})"
         ))
     })?;
@@ -118,21 +118,21 @@ fn begin(
     guard: Arc<Guard>,
     pulse: &OnceLock<Pulse>,
 ) -> Result {
-    let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
+    let spec = SchemeSpec::read(&arguments.scheme, &read_text).map_err(CommandError::usage)?;
     if spec.needs_future() {
-        return Err(Failure::usage(spec.refused()));
+        return Err(CommandError::usage(spec.refused()));
     }
     spec.leaves_collection_to_the_drive()
-        .map_err(Failure::usage)?;
+        .map_err(CommandError::usage)?;
     if !arguments.tenants.tenant.is_empty() {
-        anabranch_probe::control_groups().map_err(Failure::usage)?;
+        anabranch_probe::control_groups().map_err(CommandError::usage)?;
     }
     let create = |path: &Option<PathBuf>| path.as_ref().map(WholeFile::create).transpose();
     let files = Files {
         json: create(&arguments.output)?,
         page: create(&arguments.html)?,
     };
-    let drive = SteeredDrive::open(device).map_err(Failure::usage)?;
+    let drive = SteeredDrive::open(device).map_err(CommandError::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
     let sharers = drive.sharers(&plan.handles);
@@ -142,7 +142,7 @@ fn begin(
         say::line(&printable(&sharing(neighbour, handles, free)));
     }
     let lifetimes = Lifetimes::read(arguments.lifetimes.as_deref())?;
-    placer.recall(lifetimes.known());
+    placer.restore_lifetimes(lifetimes.known());
     let shadow = wants_shadow(arguments, &drive)
         .then(|| start_shadow(arguments, &plan, &drive, &mut placer))
         .transpose()?;
@@ -150,7 +150,7 @@ fn begin(
     let metrics = arguments.metrics;
     let metrics = metrics.map(|address| Metrics::start(address, None));
     let metrics = metrics.transpose()?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;
     let server = Server::start(drive, placer, &options, Some(guard), |block, took_over| {
@@ -164,9 +164,9 @@ fn begin(
             Err(error) => unwatched(&error),
         }
     });
-    let server = server.map_err(Failure::usage)?;
+    let server = server.map_err(CommandError::usage)?;
     // What is allocated from here on stays as well.
-    stay_in_memory().map_err(Failure::work)?;
+    stay_in_memory().map_err(CommandError::work)?;
     let _ = pulse.set(server.pulse());
     let seen = Seen {
         plan: &plan,
@@ -195,7 +195,7 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &SteeredDrive) -> R
     if drive.directive() == anabranch_steer::Directive::Placement
         && let Some(handle) = handles.iter().find(foreign)
     {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{} has no placement identifier {handle}; it has {:?}",
             drive.title(),
             drive.handles()
@@ -234,7 +234,7 @@ fn placer(plan: &Plan, drive: &SteeredDrive, spare: f64) -> Result<Placer> {
     let host = plan
         .spec
         .host(&config, DeviceHalf::Relocation(kind), None)
-        .map_err(Failure::usage)?;
+        .map_err(CommandError::usage)?;
     Ok(Placer::new(host.into_assign(), plan.metadata.map(StreamId)))
 }
 
@@ -259,9 +259,9 @@ fn start_shadow(
     Ok(shadow)
 }
 
-fn options(arguments: &SteerArguments, plan: &Plan) -> Options {
+fn options(arguments: &SteerArguments, plan: &Plan) -> ServerOptions {
     let processors = thread::available_parallelism().map_or(1, |count| count.get().min(4) as u16);
-    Options {
+    ServerOptions {
         handles: plan.handles.clone(),
         queues: arguments.queues.unwrap_or(processors),
         depth: arguments.depth,
@@ -287,7 +287,7 @@ fn live(guard: Arc<Guard>) -> Result<Arc<OnceLock<Pulse>>> {
         }
     };
     let thread = thread::Builder::new().name("watchdog".to_owned());
-    thread.spawn(beat).map_err(Failure::work)?;
+    thread.spawn(beat).map_err(CommandError::work)?;
     Ok(pulse)
 }
 
@@ -310,7 +310,7 @@ fn serve(
     let before = server.drive().written();
     say::line(&printable(&greeting(&server, plan)));
     if let Some(metrics) = &metrics {
-        say::note(&format!("metrics at http://{}/metrics", metrics.address()));
+        say::print_note(&format!("metrics at http://{}/metrics", metrics.address()));
     }
     let view = view();
     let began = Instant::now();
@@ -318,7 +318,7 @@ fn serve(
     let mut drive = None;
     loop {
         thread::sleep(TICK);
-        server.tend().map_err(Failure::work)?;
+        server.tend().map_err(CommandError::work)?;
         // The first asks for the end, the second insists.
         asked += signals.pending().count();
         if asked > 0 && ends(&mut server, asked, &mut waits)? {
@@ -396,14 +396,14 @@ fn give_all(
             return Ok(());
         };
         file.write_all(text?.as_bytes()).map_err(|error| {
-            Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+            CommandError::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
         })?;
         Ok(file.finish()?)
     };
     let written = put(files.json, &arguments.output, Ok(format!("{json:#}\n")));
     let page = files.page.is_some().then(|| {
         let page = anabranch_report::steered_page(json.clone());
-        page.map_err(Failure::work)
+        page.map_err(CommandError::work)
     });
     let page = put(
         files.page,
@@ -416,12 +416,12 @@ fn give_all(
 /// Whether it has ended, since somebody asked for it; the second time it is left as it is.
 fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Result<bool> {
     if asked > 1 {
-        return Err(Failure {
+        return Err(CommandError {
             status: INTERRUPTED,
             error: None,
         });
     }
-    let has_ended = server.stop().map_err(Failure::work)?;
+    let has_ended = server.stop().map_err(CommandError::work)?;
     if !has_ended && !*waits {
         *waits = true;
         say::line(&format!(
@@ -479,7 +479,7 @@ mod tests {
     use super::*;
 
     #[derive(clap::Parser)]
-    struct Asked {
+    struct SteerCommandLine {
         #[command(flatten)]
         steer: SteerArguments,
     }
@@ -500,7 +500,7 @@ mod tests {
             html,
             kept.as_os_str(),
         ];
-        let arguments = Asked::parse_from(words).steer;
+        let arguments = SteerCommandLine::parse_from(words).steer;
         let create = |path: &PathBuf| Some(WholeFile::create(path).unwrap());
         let files = Files {
             json: create(&lost),

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use anabranch_compare::{Fault, bytes, from_one, small_file};
+use anabranch_compare::{CompareError, bytes, from_one, small_file};
 use anabranch_report::{Cell, Column, Grid as Table, Look, line};
 use anabranch_sweep::{Done, FEW, Grid, Group, Limits, Plan, Quantiles, Reporter, local, summary};
 use clap::Args;
@@ -16,10 +16,10 @@ use indicatif::ProgressBar;
 use serde_json::json;
 
 use crate::{
-    failure::{Failure, Result},
-    look::TableArguments,
+    error::{CommandError, Result},
     output::print,
     progress, say,
+    table_layout::TableArguments,
 };
 
 pub const EXAMPLE: &str = "\
@@ -97,7 +97,7 @@ pub fn sweep(arguments: &SweepArguments) -> Result {
     if done {
         Ok(())
     } else {
-        Err(Failure::work(anyhow::anyhow!(
+        Err(CommandError::work(anyhow::anyhow!(
             "some cells could not be done; the others are in {}",
             arguments.output.display()
         )))
@@ -108,14 +108,14 @@ fn print_summary(groups: &[Group], arguments: &SweepArguments) -> Result {
     if arguments.json {
         return print(&format!("{:#}\n", json!({ "schema": 1, "groups": groups })));
     }
-    print(&render(groups, &arguments.tables.look()))
+    print(&render(groups, &arguments.tables.layout()))
 }
 
 /// Runs the sweep on the cores of this machine. Answers whether all cells could be done.
 fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     let name = path.display().to_string();
     let text = small_file::settings(path)
-        .map_err(|error| Failure::wrong_use(format!("cannot read {name}: {error}")))?;
+        .map_err(|error| CommandError::wrong_use(format!("cannot read {name}: {error}")))?;
     let grid = Grid::parse(&name, &text)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let limits = Limits {
@@ -132,7 +132,7 @@ fn here(path: &Path, arguments: &SweepArguments) -> Result<bool> {
     };
     let swept = local(&grid, &arguments.output, &limits, &mut teller)?;
     teller.bar.finish_and_clear();
-    say::note(&format!(
+    say::print_note(&format!(
         "{} cells done now, {} before, {} failed, of {}",
         swept.done,
         swept.finished_before,
@@ -155,7 +155,7 @@ impl Reporter for Teller {
     fn planned(&mut self, plan: &Plan) {
         let left = (plan.cells - plan.finished) as u64;
         let workers = self.workers.min(plan.batches.len());
-        say::note(&format!(
+        say::print_note(&format!(
             "{left} of {} cells to do in {} batches; {workers} workers take up to {} of memory each",
             plan.cells,
             plan.batches.len(),
@@ -180,7 +180,7 @@ impl Reporter for Teller {
 fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     let python = std::env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
     let lacks = |why: &dyn std::fmt::Display| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "cannot sweep with {python}: {why}; --scheduler needs Python with the package installed \
              (`pip install '.[sweeps]'` in the tree), named by {PYTHON} if it is not python3"
         ))
@@ -208,8 +208,8 @@ fn elsewhere(grid: &Path, address: &str, arguments: &SweepArguments) -> Result {
     match status.code() {
         Some(0) => Ok(()),
         // It has said why.
-        code => Err(Failure {
-            status: code.map_or(crate::failure::FAILED, |code| code as u8),
+        code => Err(CommandError {
+            status: code.map_or(crate::error::FAILED, |code| code as u8),
             error: None,
         }),
     }
@@ -348,7 +348,7 @@ fn apart(groups: &[Group]) -> (String, Vec<String>) {
 }
 
 /// The reasons why cells could not be done, a line for each trace, drive and reason.
-fn failures(failed: &[(String, Fault)]) -> Vec<String> {
+fn failures(failed: &[(String, CompareError)]) -> Vec<String> {
     let mut reasons: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for (name, fault) in failed {
         let (place, scheme) = name.rsplit_once(": ").unwrap_or(("", name));
@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn one_reason_is_told_once_and_its_drive_once() {
         let cell = |scheme: &str| format!("a.parquet on demo --unit 8MiB: {scheme}");
-        let fault = Fault::wrong_use("demo --unit 8MiB: too few units");
+        let fault = CompareError::wrong_use("demo --unit 8MiB: too few units");
         let failed = ["baseline", "sepbit"].map(|scheme| (cell(scheme), fault.clone()));
         assert_eq!(
             failures(&failed),

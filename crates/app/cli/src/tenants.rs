@@ -16,7 +16,7 @@ pub struct TenantArguments {
 
 /// A line for each tenant, and one for each sentence on what was not seen, tenants that wrote nothing among them, behind
 /// the word `note`.
-pub fn told(
+pub fn report_lines(
     tenants: &[Tenant],
     limitations: &[String],
     note: &str,
@@ -37,7 +37,7 @@ mod tests {
             control_group: "a\nb".into(),
         }];
         let silent = "The control group c wrote nothing.".to_owned();
-        let told: Vec<String> = told(&tenants, &[silent], "note: ").collect();
+        let told: Vec<String> = report_lines(&tenants, &[silent], "note: ").collect();
         assert_eq!(told.len(), 2);
         assert!(
             told[0].starts_with("tenant 1: a") && !told[0].contains('\n'),

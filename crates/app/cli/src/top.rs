@@ -19,7 +19,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::{
     duration::duration,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     metrics::ask_report,
     output::give,
 };
@@ -54,7 +54,7 @@ pub struct TopArguments {
 pub fn top(arguments: &TopArguments) -> Result {
     let address = arguments.address;
     let asked = |error: String| {
-        Failure::work(anyhow::anyhow!(
+        CommandError::work(anyhow::anyhow!(
             "{address}: {error}; `anabranch steer --metrics {address}` answers there"
         ))
     };
@@ -71,7 +71,7 @@ pub fn top(arguments: &TopArguments) -> Result {
     view.set_message(first.screen(None));
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::work)?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::work)?;
     }
     let mut before = first;
     while slept(arguments.every, &stop) {

@@ -19,7 +19,7 @@ pub use arguments::{EXAMPLE, WafArguments};
 use source::read_by;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     metrics::Metrics,
     output::{is_read, print, write_json},
     say,
@@ -48,7 +48,7 @@ pub fn waf(arguments: &WafArguments) -> Result {
         .or(arguments.metrics.map(|_| EVERY))
         .filter(|_| sources.iter().any(Source::is_live));
     if (arguments.every.is_some() || arguments.metrics.is_some()) && every.is_none() {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "--every and --metrics read drives again; files do not change: leave them out",
         ));
     }
@@ -56,11 +56,11 @@ pub fn waf(arguments: &WafArguments) -> Result {
     let metrics = metrics.map(|address| Metrics::start(address, Some(arguments.metrics_public)));
     let metrics = metrics.transpose()?;
     if let Some(metrics) = &metrics {
-        say::note(&format!("metrics at http://{}/metrics", metrics.address()));
+        say::print_note(&format!("metrics at http://{}/metrics", metrics.address()));
     }
     if every.is_some() {
         for signal in [SIGINT, SIGTERM] {
-            flag::register(signal, Arc::clone(&ended)).map_err(Failure::work)?;
+            flag::register(signal, Arc::clone(&ended)).map_err(CommandError::work)?;
         }
     }
     let began = Instant::now();
@@ -125,7 +125,7 @@ fn publish(
         // A line for each reading.
         (true, Some(_)) => is_read(&format!("{json}\n"))?,
         (true, None) => print(&format!("{json:#}\n")).map(|()| true)?,
-        (false, _) => is_read(&report.text(&arguments.tables.look()))?,
+        (false, _) => is_read(&report.text(&arguments.tables.layout()))?,
     };
     Ok(is_heard || metrics.is_some() || arguments.output.is_some())
 }

@@ -3,13 +3,13 @@
 mod arguments;
 mod clock;
 mod device;
-mod kept;
+mod drive_counters;
 mod model;
 mod numbering;
-mod own;
-mod told;
+mod report;
+mod self_cost;
+mod state_file;
 mod traces;
-mod truth;
 
 use std::{
     io::{self, IsTerminal as _},
@@ -31,14 +31,14 @@ pub use arguments::{EXAMPLE, WatchArguments};
 
 use crate::{
     block::Block,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     say,
 };
 use device::{Attach, Watched};
-use kept::StateFile;
-use model::Plan;
-use own::Cost;
-use told::Told;
+use model::ShadowPlan;
+use report::WatchReport;
+use self_cost::Cost;
+use state_file::StateFile;
 use traces::Traces;
 
 /// Wait of a look for events: the pace of everything (our choice).
@@ -57,12 +57,12 @@ const PLANNED: u64 = 2;
 pub fn watch(arguments: &WatchArguments) -> Result {
     // Attaching, on a thread of its own, needs megabytes for a moment.
     share_one_heap();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::work)?;
     let is_ended = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        flag::register(signal, Arc::clone(&is_ended)).map_err(Failure::work)?;
+        flag::register(signal, Arc::clone(&is_ended)).map_err(CommandError::work)?;
     }
-    let plan = Plan::of(arguments)?;
+    let plan = ShadowPlan::of(arguments)?;
     let limits = limits(arguments)?;
     let attach = attach(arguments, is_ended)?;
     let keep = keep(arguments)?;
@@ -70,8 +70,8 @@ pub fn watch(arguments: &WatchArguments) -> Result {
     let blocks = blocks.collect::<Result<Vec<Block>>>()?;
     each_once(&blocks)?;
     let state = StateFile::open(arguments.state.as_deref(), &blocks)?;
-    anabranch_probe::check().map_err(Failure::work)?;
-    let mut told = Told::begin(arguments)?;
+    anabranch_probe::check().map_err(CommandError::work)?;
+    let mut told = WatchReport::begin(arguments)?;
     let most_bytes = limits
         .memory_bytes
         .map(|most| most / PLANNED / blocks.len() as u64);
@@ -93,7 +93,7 @@ pub fn watch(arguments: &WatchArguments) -> Result {
         let drive = watch.plan.fitting(block.bytes, asked, most_bytes)?;
         let rate = drive.rate();
         if asked.is_some_and(|asked| asked != rate) {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{}: --memory lets it be sampled at {rate} at the finest",
                 block.path.display()
             ));
@@ -131,7 +131,7 @@ fn limits(arguments: &WatchArguments) -> Result<Limits> {
 fn share_of_processor(text: &str) -> Result<f64> {
     match share(text)? {
         share if share > 0.0 => Ok(share),
-        _ => Err(Failure::wrong_use(format!(
+        _ => Err(CommandError::wrong_use(format!(
             "--cpu {text}: watching takes some of a processor at every rate: 1% works, or leave it out"
         ))),
     }
@@ -141,7 +141,7 @@ fn share_of_processor(text: &str) -> Result<f64> {
 fn fits(limits: &Limits, devices: &[Watched]) -> Result {
     let probes: u64 = devices.iter().map(Watched::probe_bytes).sum();
     match limits.memory_bytes {
-        Some(most) if probes > most / PLANNED => Err(Failure::wrong_use(format!(
+        Some(most) if probes > most / PLANNED => Err(CommandError::wrong_use(format!(
             "--memory: of {} the kernel takes {} for the probes; {}MiB works, or less with a smaller --ring",
             anabranch_report::bytes(most),
             anabranch_report::bytes(probes),
@@ -153,7 +153,7 @@ fn fits(limits: &Limits, devices: &[Watched]) -> Result {
 
 fn attach(arguments: &WatchArguments, is_ended: Arc<AtomicBool>) -> Result<Attach> {
     let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
-        .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
+        .map_err(|_| CommandError::wrong_use("--ring is at most 2GiB"))?;
     Ok(Attach {
         is_ended,
         hints: !arguments.no_hints,
@@ -166,7 +166,7 @@ fn keep(arguments: &WatchArguments) -> Result<Keep> {
     if let Some(directory) = &arguments.traces
         && !directory.is_dir()
     {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "--traces {}: there is no such directory; `mkdir -p` makes it",
             directory.display()
         )));
@@ -180,7 +180,7 @@ fn keep(arguments: &WatchArguments) -> Result<Keep> {
 fn each_once(blocks: &[Block]) -> Result {
     for (at, block) in blocks.iter().enumerate() {
         if blocks[..at].iter().any(|other| other.name == block.name) {
-            return Err(Failure::wrong_use(format!(
+            return Err(CommandError::wrong_use(format!(
                 "{} is named twice",
                 block.path.display()
             )));
@@ -192,7 +192,7 @@ fn each_once(blocks: &[Block]) -> Result {
 /// Devices at work.
 struct Watch {
     devices: Vec<Watched>,
-    plan: Plan,
+    plan: ShadowPlan,
     attach: Attach,
     budget: Budget,
     is_coarsest: bool,
@@ -207,12 +207,12 @@ impl Watch {
         &mut self,
         arguments: &WatchArguments,
         signals: &mut Signals,
-        told: &mut Told,
+        told: &mut WatchReport,
     ) -> Result {
         let (mut looked, mut kept) = (Instant::now(), Instant::now());
         // The end of a terminal ends what was begun on it; a service has none.
         let has_terminal = io::stdin().is_terminal();
-        let mut is_heard = told.tell(&self.snapshot(), &self.devices)?;
+        let mut is_heard = told.report(&self.snapshot(), &self.devices)?;
         loop {
             self.devices.iter_mut().try_for_each(Watched::poll)?;
             let came: Vec<i32> = signals.pending().collect();
@@ -230,14 +230,14 @@ impl Watch {
             }
             if looked.elapsed() >= arguments.every {
                 looked = Instant::now();
-                is_heard = self.look(told)?;
+                is_heard = self.sample(told)?;
             }
             thread::sleep(PACE);
         }
     }
 
     /// A moment's snapshot, and what follows from it. Answers whether anybody can still be told.
-    fn look(&mut self, told: &mut Told) -> Result<bool> {
+    fn sample(&mut self, told: &mut WatchReport) -> Result<bool> {
         let (attach, plan) = (&self.attach, &self.plan);
         let mut is_resized = false;
         for device in &mut self.devices {
@@ -248,7 +248,7 @@ impl Watch {
             self.keep_state();
         }
         let snapshot = self.snapshot();
-        let is_heard = told.tell(&snapshot, &self.devices)?;
+        let is_heard = told.report(&snapshot, &self.devices)?;
         match self.budget.judge(&snapshot.own) {
             Some(excess) if !self.is_coarsest => self.coarsen(excess)?,
             _ => {}
@@ -276,16 +276,16 @@ impl Watch {
             if let Some(rate) = device.coarsen(&self.plan)? {
                 self.is_coarsest = false;
                 let path = device.block.path.display();
-                say::note(&format!(
+                say::print_note(&format!(
                     "{why}: {path} is sampled at {rate} from now on, {before} before"
                 ));
             }
         }
         // What building the new drives took is not what watching takes, nor what the old ones left.
         give_back_freed_memory();
-        let _ = self.cost.look(0);
+        let _ = self.cost.sample(0);
         if self.is_coarsest {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{why}, and no coarser sample tells anything: fewer --scheme, --samples or devices take less"
             ));
         }
@@ -325,7 +325,7 @@ impl Watch {
             unix_s: since.map_or(0, |since| since.as_secs()),
             watched_s: self.began.elapsed().as_secs_f64(),
             devices: self.devices.iter_mut().map(Watched::view).collect(),
-            own: self.cost.look(kernel_bytes),
+            own: self.cost.sample(kernel_bytes),
         }
     }
 }

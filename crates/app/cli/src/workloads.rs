@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     answer::AnswerArguments,
-    failure::Result,
+    error::Result,
     scenario::{Scale, Scenario, all},
 };
 

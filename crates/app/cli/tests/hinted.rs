@@ -131,7 +131,7 @@ fn end(child: Child, signal: Signal) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn touch(path: &Path) -> File {
+fn created(path: &Path) -> File {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     File::create(path).unwrap()
 }
@@ -140,12 +140,12 @@ fn touch(path: &Path) -> File {
 fn files_have_the_hints_that_rules_say_and_have_their_own_again() {
     let place = Place::new();
     let root = place.root();
-    let early = touch(&root.join("early.log"));
+    let early = created(&root.join("early.log"));
     let daemon = place.start(&["--restore"]);
     place.has("early.log", WriteHint::Short);
-    let left_alone = touch(&root.join("notes.txt"));
-    touch(&root.join("1.sst"));
-    touch(&root.join("tenant-7/2.sst"));
+    let left_alone = created(&root.join("notes.txt"));
+    created(&root.join("1.sst"));
+    created(&root.join("tenant-7/2.sst"));
     place.has("1.sst", WriteHint::Long);
     place.has("tenant-7/2.sst", WriteHint::Medium);
     assert_eq!(place.hint("notes.txt"), WriteHint::NotSet);
@@ -171,7 +171,7 @@ fn what_a_killed_one_has_set_is_told_and_undone() {
     let root = place.root();
     let daemon = place.start(&[]);
     for name in ["a.log", "b.log", "c.log"] {
-        touch(&root.join(name));
+        created(&root.join(name));
         place.has(name, WriteHint::Short);
     }
     end(daemon, Signal::SIGKILL);
@@ -202,14 +202,14 @@ fn files_that_vanish_and_an_unmount_stop_nobody() {
     let daemon = place.start(&[]);
     for number in 0..2000 {
         let path = root.join(format!("{number}.log"));
-        touch(&path);
+        created(&path);
         fs::remove_file(path).unwrap();
     }
     // A pipe that nobody writes keeps nobody waiting.
     let pipe = root.join("pipe.log");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     drop(File::options().read(true).write(true).open(&pipe).unwrap());
-    touch(&root.join("stays.log"));
+    created(&root.join("stays.log"));
     place.has("stays.log", WriteHint::Short);
     umount2(&root, MntFlags::MNT_DETACH).unwrap();
     let ended = json(&daemon.wait_with_output().unwrap());

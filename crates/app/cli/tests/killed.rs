@@ -151,10 +151,10 @@ fn strace(log: &Path, more: &[&str], words: &[String]) -> ExitStatus {
 }
 
 /// A call at which files change: its name, and how many of that name its thread has made with it.
-type Point = (String, usize);
+type KillPoint = (String, usize);
 
 /// The calls of a run that was not killed. What gets a name must be on the disk by then.
-fn points(log: &Path) -> Vec<Point> {
+fn points(log: &Path) -> Vec<KillPoint> {
     let log = fs::read_to_string(log).unwrap();
     let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
     let mut files = Files::default();
@@ -236,7 +236,7 @@ impl<'a> Files<'a> {
 
 /// Calls at which kills happen: spread over all, and, in the short form as well, the last ones, where files
 /// get their names.
-fn chosen(points: &[Point], kills: usize) -> Vec<&Point> {
+fn chosen(points: &[KillPoint], kills: usize) -> Vec<&KillPoint> {
     let all = points.len();
     let at = |kill: usize| match kills < all {
         true if kill.is_multiple_of(2) => all * kill / kills,

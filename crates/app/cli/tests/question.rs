@@ -7,7 +7,7 @@ mod command;
 
 use std::{fs, path::PathBuf};
 
-use anabranch_compare::{DriveOptions, Origin, one_drive};
+use anabranch_compare::{DriveOptions, TraceOrigin, one_drive};
 use anabranch_trace::{Reader, Writer};
 use serde::Deserialize;
 use serde_json::Value;
@@ -134,10 +134,10 @@ fn recorded(directory: &TempDir) -> PathBuf {
         streams: vec![5],
         ..DriveOptions::default()
     };
-    let (_, drive) = one_drive(&options, &Origin::default(), "one").unwrap();
+    let (_, drive) = one_drive(&options, &TraceOrigin::default(), "one").unwrap();
     let mut reader = Reader::open(trace(directory)).unwrap();
     let mut tables = reader.tables().clone();
-    tables.capture.drive = Some(drive.note());
+    tables.capture.drive = Some(drive.to_json());
     let path = directory.path().join("run.parquet");
     let mut writer = Writer::create(&path).unwrap();
     let mut ios = Vec::new();

@@ -21,7 +21,7 @@ use command::{anabranch, complaint, json as told_by, text};
 const EVIL: &str = "</script><img src=x onerror=\"document.title='evil'\">&";
 
 /// Output of `steer --json`, of a drive with a log and a model.
-fn told() -> Value {
+fn steer_report() -> Value {
     let handles: Vec<Value> = (0..8)
         .map(|handle| {
             let of = if handle == 7 { "metadata and journals" } else { "data" };
@@ -70,7 +70,7 @@ fn page(directory: &TempDir, told: &Value) -> PathBuf {
 #[test]
 fn the_page_of_a_steered_drive_opens_in_silence_and_has_every_picture() {
     let directory = TempDir::new().unwrap();
-    let page = page(&directory, &told());
+    let page = page(&directory, &steer_report());
     opens_everywhere(&page, "verdict,waf,handles,counts,tenants", |browser| {
         let headline = words(browser, "h1");
         assert!(
@@ -88,7 +88,7 @@ fn the_page_of_a_steered_drive_opens_in_silence_and_has_every_picture() {
 #[test]
 fn its_tables_have_the_results_numbers_and_its_names_are_text() {
     let directory = TempDir::new().unwrap();
-    let told = told();
+    let told = steer_report();
     let mut browser = Browser::open(&page(&directory, &told), 1280, "light");
     let warnings = browser.evaluate(
         "[...document.querySelectorAll('.warning')].map((one) => one.textContent).join('|')",
@@ -134,7 +134,7 @@ fn its_tables_have_the_results_numbers_and_its_names_are_text() {
 #[test]
 fn a_drive_without_a_log_a_model_and_tenants_has_a_page_too() {
     let directory = TempDir::new().unwrap();
-    let mut told = told();
+    let mut told = steer_report();
     for key in ["host_bytes", "media_bytes", "waf"] {
         told["drive"][key] = Value::Null;
     }
@@ -156,7 +156,7 @@ fn a_drive_without_a_log_a_model_and_tenants_has_a_page_too() {
 #[test]
 fn a_result_that_is_cut_has_no_page_and_is_not_mixed_with_others() {
     let directory = TempDir::new().unwrap();
-    let mut cut = told();
+    let mut cut = steer_report();
     cut["handles"] = Value::Null;
     let result = directory.path().join("cut.json");
     fs::write(&result, cut.to_string()).unwrap();
@@ -184,7 +184,8 @@ fn what_can_be_read_only_once_has_its_page() {
         .spawn()
         .unwrap();
     let mut pipe = report.stdin.take().unwrap();
-    pipe.write_all(told().to_string().as_bytes()).unwrap();
+    pipe.write_all(steer_report().to_string().as_bytes())
+        .unwrap();
     drop(pipe);
     assert!(report.wait().unwrap().success());
     assert!(fs::read_to_string(&page).unwrap().contains("steered by"));

@@ -17,7 +17,7 @@ use command::{anabranch, complaint, json as told_by};
 
 const EVIL: &str = "evil\u{1b}]0;owned\u{7}\u{1b}[2J\nFORGED: all is well\u{202e}";
 
-fn told() -> Value {
+fn steer_report() -> Value {
     json!({
         "schema": 1,
         "config": {
@@ -63,8 +63,11 @@ fn page(status: &str, body: &str) -> Vec<u8> {
 
 #[test]
 fn a_screen_of_a_steered_drive_is_drawn_and_commands_no_terminal() {
-    let address = answers(page("200 OK", &told().to_string()), false).to_string();
-    assert_eq!(told_by(&anabranch(&["top", &address, "--json"])), told());
+    let address = answers(page("200 OK", &steer_report().to_string()), false).to_string();
+    assert_eq!(
+        told_by(&anabranch(&["top", &address, "--json"])),
+        steer_report()
+    );
     let screen = anabranch(&["top", &address]);
     assert!(screen.status.success(), "{screen:?}");
     let screen = String::from_utf8(screen.stdout).unwrap();
@@ -86,7 +89,7 @@ fn a_screen_of_a_steered_drive_is_drawn_and_commands_no_terminal() {
 
 #[test]
 fn what_is_no_steered_drive_is_refused_in_words() {
-    let mut other = told();
+    let mut other = steer_report();
     other["config"]["verb"] = "replay".into();
     let cases = [
         (

@@ -15,7 +15,7 @@ const SCHEMA: &str = include_str!("../../../../docs/result.schema.json");
 #[cfg(feature = "doctor")]
 const DOCTOR_SCHEMA: &str = include_str!("../../../../docs/doctor.schema.json");
 
-fn told(arguments: &[&str]) -> String {
+fn output_of(arguments: &[&str]) -> String {
     let output = anabranch(arguments);
     assert!(output.status.success(), "{arguments:?}");
     String::from_utf8(output.stdout).unwrap()
@@ -23,7 +23,7 @@ fn told(arguments: &[&str]) -> String {
 
 /// The verbs, as the command lists them.
 fn verbs() -> Vec<String> {
-    let help = told(&["--help"]);
+    let help = output_of(&["--help"]);
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     // What a verb does may go on in a line of its own, further in.
     let names = lines.take_while(|line| !line.is_empty());
@@ -53,7 +53,7 @@ fn every_verb_has_help_with_an_example_json_and_an_output() {
     let verbs = verbs();
     assert!(verbs.len() >= 16, "{verbs:?}");
     for verb in verbs {
-        let help = told(&[&verb, "--help"]);
+        let help = output_of(&[&verb, "--help"]);
         // A recording is a trace, which is -t wherever a program is run.
         let output = if verb == "record" {
             "-t, --trace"
@@ -70,7 +70,7 @@ fn every_verb_has_help_with_an_example_json_and_an_output() {
 fn each_load_made_by_rule_stands_in_the_help_of_replay() {
     let refused = complaint(&["replay", "synthetic:none"], 2);
     let names = refused.split("there are ").nth(1).unwrap();
-    let help = told(&["replay", "--help"]);
+    let help = output_of(&["replay", "--help"]);
     let help: Vec<&str> = help.split_whitespace().collect();
     for name in names.trim_end().split(", ") {
         let stands = help
@@ -87,7 +87,7 @@ fn what_is_listed_is_written_as_it_is_printed() {
     for verb in ["schemes", "devices", "workloads"] {
         let printed = json(&anabranch(&[verb, "--json", "-o", text(&path)]));
         assert_eq!(printed, read(&path), "{verb}");
-        told(&[verb, "-o", text(&path)]);
+        output_of(&[verb, "-o", text(&path)]);
     }
 }
 
@@ -109,14 +109,14 @@ fn a_grid_is_one_table_and_as_csv_nothing_else() {
         "--unit",
         "1MiB",
     ];
-    let table = told(&grid);
+    let table = output_of(&grid);
     assert_eq!(table.matches("| scheme ").count(), 1, "{table}");
     assert_eq!(
         table.matches("offered ").count(),
         3,
         "a column, and a line for each answer: {table}"
     );
-    let csv = told(&[&grid[..], &["--csv"]].concat());
+    let csv = output_of(&[&grid[..], &["--csv"]].concat());
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
         lines[0].starts_with("offered,scheme,streams,host_bytes,"),

@@ -8,7 +8,7 @@ use anabranch_placement::Bytes;
 use anabranch_trace::{Io, Operation, as_text};
 use thiserror::Error;
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// Nanoseconds of a day.
 pub(crate) const DAY_NS: u64 = 86_400_000_000_000;
@@ -188,7 +188,7 @@ impl Delay {
             }
             _ => return Ok(()),
         };
-        Err(Fault::wrong_use(format!(
+        Err(CompareError::wrong_use(format!(
             "--discards daily: {trace} {why}; give --discards every=BYTES, with what a day writes"
         )))
     }

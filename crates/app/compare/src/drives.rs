@@ -13,7 +13,7 @@ use anabranch_trace::{Capture, Rate, Sampled};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     options::{DriveOptions, IssueKind, TimeOptions},
     recorded::Recorded,
     sampling::Thinned,
@@ -25,7 +25,7 @@ pub const DEFAULT_PROFILE: &str = "demo";
 
 /// One drive of the grid.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct NamedDrive {
+pub struct ComparedDrive {
     /// The profile it was made from.
     pub profile: String,
     /// Its spare flash, as a share of the bytes the host sees, before it is rounded up to whole
@@ -45,7 +45,7 @@ pub struct NamedDrive {
     pub scaled: Option<WholeDrive>,
 }
 
-impl NamedDrive {
+impl ComparedDrive {
     /// The sampling rate; [`Rate::WHOLE`] where the drive is not sampled.
     pub fn rate(&self) -> Rate {
         self.thinned.map_or(Rate::WHOLE, |thinned| thinned.rate)
@@ -58,7 +58,7 @@ impl NamedDrive {
 
     /// The same drive sampled at a finer rate; `None` where there is no finer rate, or its pages
     /// would be too many to number.
-    pub fn finer(&self) -> Option<NamedDrive> {
+    pub fn finer(&self) -> Option<ComparedDrive> {
         let thinned = self.thinned?;
         let rate = thinned.rate.finer()?;
         let logical_pages = thinned.logical_pages.div_ceil(u64::from(rate.pages()));
@@ -68,7 +68,7 @@ impl NamedDrive {
             pages_per_unit: self.config.pages_per_unit.checked_mul(2)?,
             ..self.config.clone()
         };
-        Some(NamedDrive {
+        Some(ComparedDrive {
             config,
             thinned: Some(Thinned { rate, ..thinned }),
             ..self.clone()
@@ -81,7 +81,7 @@ impl NamedDrive {
             return Ok(None);
         };
         let timing = self.timing.ok_or_else(|| {
-            Fault::wrong_use(format!(
+            CompareError::wrong_use(format!(
                 "device profile {} has no [timing]: --time needs to know how long its flash takes",
                 self.profile
             ))
@@ -107,7 +107,7 @@ impl NamedDrive {
 
 /// Properties of the drive that the source of the writes gives, before any option.
 #[derive(Debug, Clone, Default)]
-pub struct Origin {
+pub struct TraceOrigin {
     /// The size that the source tells.
     pub size: Size,
     /// The drive that it was recorded for.
@@ -142,12 +142,12 @@ impl Size {
     }
 }
 
-impl Origin {
+impl TraceOrigin {
     /// The origin of a trace without tables: a foreign trace, or page numbers.
-    pub fn of_addresses() -> Origin {
-        Origin {
+    pub fn of_addresses() -> TraceOrigin {
+        TraceOrigin {
             size: Size::Footprint,
-            ..Origin::default()
+            ..TraceOrigin::default()
         }
     }
 
@@ -155,13 +155,13 @@ impl Origin {
     ///
     /// # Errors
     /// When the drive that the trace holds is of another version, or makes no sense.
-    pub fn of(capture: &Capture, options: &DriveOptions) -> Result<Origin> {
+    pub fn of(capture: &Capture, options: &DriveOptions) -> Result<TraceOrigin> {
         let recorded = if options.profiles.is_empty() {
             Recorded::of(capture)?
         } else {
             None
         };
-        Ok(Origin {
+        Ok(TraceOrigin {
             size: match capture.device_bytes {
                 // Also one that was renumbered: how far its numbers go is no device's size.
                 _ if capture.is_imported() => Size::Footprint,
@@ -182,7 +182,7 @@ pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result 
     for fault in &options.fault {
         let number = |text: &str| {
             text.parse::<u32>().map_err(|_| {
-                Fault::wrong_use(format!(
+                CompareError::wrong_use(format!(
                     "--fault {fault}: {text} is no number from 0 to 4294967295"
                 ))
             })
@@ -194,13 +194,13 @@ pub(crate) fn wear_out(profile: &mut Profile, options: &DriveOptions) -> Result 
             Some(("erase", mean)) => profile.faults.erases_per_failure = number(mean)?.into(),
             Some(("factory", units)) => profile.faults.factory_bad_units = number(units)?,
             None if fault == "worn" && profile.wear.rated_erases == 0 => {
-                return Err(Fault::wrong_use(
+                return Err(CompareError::wrong_use(
                     "--fault worn needs to know when units are worn: add --rated-erases",
                 ));
             }
             None if fault == "worn" => profile.wear.retire_at_rating = true,
             _ => {
-                return Err(Fault::wrong_use(format!(
+                return Err(CompareError::wrong_use(format!(
                     "\"{fault}\" is no fault: write program=N, erase=N, factory=N or worn"
                 )));
             }
@@ -218,11 +218,11 @@ pub fn load(name: &str) -> Result<Profile> {
         return Err(unknown(name));
     }
     let text = settings(Path::new(name))
-        .map_err(|error| Fault::wrong_use(format!("device profile {name}: {error}")))?;
+        .map_err(|error| CompareError::wrong_use(format!("device profile {name}: {error}")))?;
     Ok(Profile::parse(name, &text)?)
 }
 
-fn unknown(name: &str) -> Fault {
+fn unknown(name: &str) -> CompareError {
     let near = Profile::names()
         .map(|known| (strsim::jaro_winkler(known, name), known))
         .filter(|(likeness, _)| *likeness > 0.75)
@@ -230,7 +230,7 @@ fn unknown(name: &str) -> Fault {
         .map_or_else(String::new, |(_, known)| {
             format!("did you mean \"{known}\"? ")
         });
-    Fault::wrong_use(format!(
+    CompareError::wrong_use(format!(
         "no device profile is called \"{name}\" ({near}`anabranch devices` lists them; a file of \
          your own ends in .toml)"
     ))
@@ -249,7 +249,7 @@ pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
         )));
     }
@@ -274,7 +274,9 @@ pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
 
 /// Parses bytes, as in `24MiB`.
 pub fn bytes(text: &str) -> Result<u64> {
-    text.parse().map(|Bytes(bytes)| bytes).map_err(Fault::usage)
+    text.parse()
+        .map(|Bytes(bytes)| bytes)
+        .map_err(CompareError::usage)
 }
 
 /// Parses a share, as in `7%` or `0.07`.
@@ -288,7 +290,7 @@ pub fn share(text: &str) -> Result<f64> {
         .ok()
         .map(|value| value / scale)
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| Fault::wrong_use(format!("\"{text}\" is no share: write 7% or 0.07")))
+        .ok_or_else(|| CompareError::wrong_use(format!("\"{text}\" is no share: write 7% or 0.07")))
 }
 
 #[cfg(test)]

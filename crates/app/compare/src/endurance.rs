@@ -3,8 +3,8 @@
 use anabranch_replay::{Comparison, Endurance, Limit, Verdict};
 
 use crate::{
-    drives::{NamedDrive, bytes},
-    fault::{Fault, Result},
+    drives::{ComparedDrive, bytes},
+    error::{CompareError, Result},
     options::ReplayOptions,
     source::SYNTHETIC,
 };
@@ -17,10 +17,10 @@ const DAY_SECONDS: f64 = 86_400.0;
 ///
 /// # Errors
 /// Wrong use, with what to give.
-pub(crate) fn check(options: &ReplayOptions, drive: &NamedDrive) -> Result {
+pub(crate) fn check(options: &ReplayOptions, drive: &ComparedDrive) -> Result {
     for (option, value) in [("--years", options.years), ("--price", options.price)] {
         if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "{option} {value}: give a number above 0"
             )));
         }
@@ -32,7 +32,7 @@ pub(crate) fn check(options: &ReplayOptions, drive: &NamedDrive) -> Result {
         if let Some(text) = text
             && bytes(text)? == 0
         {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "{option} {text}: give bytes above 0, as in 2TB"
             )));
         }
@@ -44,10 +44,12 @@ pub(crate) fn check(options: &ReplayOptions, drive: &NamedDrive) -> Result {
     ];
     let asked = asked.into_iter().find(|(_, is_given)| *is_given);
     match asked {
-        Some((option, _)) if limit(options, drive)?.is_none() => Err(Fault::wrong_use(format!(
-            "{option}: device profile {} tells no endurance; give the data sheet's --tbw BYTES, or --rated-erases N",
-            drive.profile
-        ))),
+        Some((option, _)) if limit(options, drive)?.is_none() => {
+            Err(CompareError::wrong_use(format!(
+                "{option}: device profile {} tells no endurance; give the data sheet's --tbw BYTES, or --rated-erases N",
+                drive.profile
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -56,7 +58,11 @@ pub(crate) fn check(options: &ReplayOptions, drive: &NamedDrive) -> Result {
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor to be measured.
-pub(crate) fn add(found: &mut Comparison, options: &ReplayOptions, drive: &NamedDrive) -> Result {
+pub(crate) fn add(
+    found: &mut Comparison,
+    options: &ReplayOptions,
+    drive: &ComparedDrive,
+) -> Result {
     let Some(limit) = limit(options, drive)? else {
         return Ok(());
     };
@@ -69,7 +75,7 @@ pub(crate) fn add(found: &mut Comparison, options: &ReplayOptions, drive: &Named
     let measured = is_measured.then(|| found.source.host_bytes as f64 / seconds * DAY_SECONDS);
     let writes_per_day = given.map(|bytes| bytes as f64).or(measured);
     if writes_per_day.is_none() && options.price.is_some() {
-        return Err(Fault::wrong_use(
+        return Err(CompareError::wrong_use(
             "--price: this trace does not tell how much is written a day; give --writes-per-day BYTES",
         ));
     }
@@ -88,7 +94,7 @@ pub(crate) fn add(found: &mut Comparison, options: &ReplayOptions, drive: &Named
 }
 
 /// The limit of a drive: the TBW given, else its rated erases.
-fn limit(options: &ReplayOptions, drive: &NamedDrive) -> Result<Option<Limit>> {
+fn limit(options: &ReplayOptions, drive: &ComparedDrive) -> Result<Option<Limit>> {
     if let Some(text) = &options.tbw {
         let bytes = bytes(text)? as f64;
         return Ok(Some(Limit::Host { bytes }));

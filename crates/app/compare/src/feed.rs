@@ -7,8 +7,8 @@ use anabranch_replay::{Lane, Shown, Start};
 use anabranch_trace::{Io, Rate, Sample};
 
 use crate::{
-    drives::NamedDrive,
-    fault::{Fault, Result},
+    drives::ComparedDrive,
+    error::{CompareError, Result},
 };
 
 /// A scheme with its settings in one sample.
@@ -58,7 +58,7 @@ impl Feeds {
     pub fn lanes(
         &mut self,
         specs: &[SchemeSpec],
-        drive: &NamedDrive,
+        drive: &ComparedDrive,
         start: &Start<'_>,
         futures: &[Arc<Future>],
     ) -> Result<(Vec<Trial>, Vec<FedLane>)> {
@@ -67,7 +67,7 @@ impl Feeds {
                 .iter()
                 .find_map(|spec| Some((spec, spec.unsampled()?)))
         {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "{} {why}: leave out the scheme, or --sample",
                 spec.name()
             )));
@@ -86,7 +86,7 @@ impl Feeds {
                 } else {
                     sample
                 };
-                let settings = Lane::trials(spec, &drive.config).map_err(Fault::usage)?;
+                let settings = Lane::trials(spec, &drive.config).map_err(CompareError::usage)?;
                 // Who is shown every request counts as on the whole drive.
                 let one_of = if shown.is_some() {
                     1
@@ -95,7 +95,7 @@ impl Feeds {
                 };
                 for setting in settings {
                     let lane = Lane::build(&setting.sampled(one_of), &drive.config, &start);
-                    lanes.push((feed, lane.map_err(Fault::usage)?));
+                    lanes.push((feed, lane.map_err(CompareError::usage)?));
                     trials.push(Trial {
                         sample,
                         scheme,
@@ -109,13 +109,18 @@ impl Feeds {
     }
 
     /// Requests of a sampled drive that a scheme which goes by requests sees.
-    fn shown(&self, number: usize, spec: &SchemeSpec, drive: &NamedDrive) -> Result<Option<Shown>> {
+    fn shown(
+        &self,
+        number: usize,
+        spec: &SchemeSpec,
+        drive: &ComparedDrive,
+    ) -> Result<Option<Shown>> {
         let sampled = drive.thinned.zip(self.samples.get(number));
         let Some((thinned, sample)) = sampled.filter(|_| spec.goes_by_requests()) else {
             return Ok(None);
         };
         if sample.trace_rate() > Rate::WHOLE {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "{} goes by requests and their neighbourhood, and the trace was recorded with --sample {}, which \
                  leaves most requests out: leave out the scheme (--scheme names those that are compared)",
                 spec.name(),
@@ -123,7 +128,7 @@ impl Feeds {
             )));
         }
         let logical_pages = u32::try_from(thinned.logical_pages).map_err(|_| {
-            Fault::wrong_use(format!(
+            CompareError::wrong_use(format!(
                 "{} goes by requests and is shown all {} pages of the drive, more than 32 bits number: leave it \
                  out, or give the drive larger pages",
                 spec.name(),

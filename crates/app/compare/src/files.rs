@@ -10,7 +10,7 @@ use std::{
 
 use anabranch_trace::WholeFile;
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// The files that are read, and those that are written, with the option that names each.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ impl Files {
             }
             match self.printed {
                 Some(printed) if place == Place::StandardOutput => {
-                    return Err(Fault::wrong_use(format!(
+                    return Err(CompareError::wrong_use(format!(
                         "{} - and {printed} would both go to standard output: leave one out, or \
                          name a file",
                         output.option
@@ -164,7 +164,7 @@ impl Files {
             }
             let (option, path) = (output.option, output.path.display());
             let input = input.display();
-            return Err(Fault::wrong_use(match output.kind {
+            return Err(CompareError::wrong_use(match output.kind {
                 Kind::Filled => format!(
                     "{option} {path} holds {input}, which is read: files are put into that \
                      directory and may replace it, so name a directory of its own"
@@ -187,19 +187,19 @@ impl Output {
         let option = self.option;
         match self.kind {
             Kind::Written => Ok(Some(Place::StandardOutput)),
-            Kind::Filled => Err(Fault::wrong_use(format!(
+            Kind::Filled => Err(CompareError::wrong_use(format!(
                 "{option} - is standard output, and {option} names a directory here"
             ))),
-            Kind::Kept | Kind::Held => Err(Fault::wrong_use(format!(
+            Kind::Kept | Kind::Held => Err(CompareError::wrong_use(format!(
                 "{option} - is standard output, and {option} needs a file (one that is called - is \
                  ./-)"
             ))),
         }
     }
 
-    fn collides(&self, other: &Output) -> Fault {
+    fn collides(&self, other: &Output) -> CompareError {
         let (one, two) = (other.option, self.option);
-        Fault::wrong_use(if self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
+        CompareError::wrong_use(if self.path == Path::new(WholeFile::STANDARD_OUTPUT) {
             format!("{one} - and {two} - would both go to standard output: name a file")
         } else {
             format!(
@@ -264,13 +264,13 @@ fn holds(directory: &Path, file: &Path) -> bool {
 
 /// The directory itself if it exists, otherwise the nearest one above it that does.
 fn nearest(directory: &Path) -> Result<PathBuf> {
-    let above = std::path::absolute(directory).map_err(Fault::usage)?;
+    let above = std::path::absolute(directory).map_err(CompareError::usage)?;
     let there = above
         .ancestors()
         .find(|path| path.symlink_metadata().is_ok());
     match there {
         Some(path) if path.is_dir() => Ok(path.to_owned()),
-        Some(path) => Err(Fault::failed(format!(
+        Some(path) => Err(CompareError::failed(format!(
             "cannot make the directory {}: {} is there, and no directory",
             directory.display(),
             path.display()
@@ -343,7 +343,7 @@ mod tests {
     fn what_cannot_be_written_is_named() {
         let files = Files::default().writes("-o", ["/nowhere/at/all"]);
         let fault = files.check().unwrap_err();
-        assert_eq!(fault.kind, crate::FaultKind::Failed);
+        assert_eq!(fault.kind, crate::CompareErrorKind::Failed);
         assert!(fault.to_string().contains("/nowhere/at/all"));
     }
 }

@@ -5,7 +5,7 @@ use anabranch_replay::{Comparison, Verdict, close_gaps};
 use serde_json::{Value, json};
 
 use crate::{
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     options::{ComparisonOptions, ReplayOptions},
     replay::replay,
     schemes::{read_text, schemes},
@@ -28,7 +28,7 @@ pub fn options_of(words: &[String], comparison: &ComparisonOptions) -> Result<Re
         match (word.strip_prefix("--"), options.last_mut()) {
             (Some(name), _) => options.push((name.to_owned(), json!(true))),
             (None, Some((_, value))) => *value = json!(word),
-            (None, None) => return Err(Fault::wrong_use(format!("{word} is no option"))),
+            (None, None) => return Err(CompareError::wrong_use(format!("{word} is no option"))),
         }
     }
     let options = ReplayOptions::named(options)?;
@@ -125,7 +125,7 @@ fn add_bound(
     watch: &mut dyn Watch,
 ) -> Result {
     comparison.schemes = vec![BOUND.to_owned()];
-    let specs = SchemeSpec::parse_list(BOUND).map_err(Fault::usage)?;
+    let specs = SchemeSpec::parse_list(BOUND).map_err(CompareError::usage)?;
     let options = ReplayOptions {
         comparison,
         ..ReplayOptions::default()

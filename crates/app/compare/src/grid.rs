@@ -7,10 +7,10 @@ use anabranch_ssd::Config;
 use anabranch_trace::Rate;
 
 use crate::{
-    drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, load, share},
-    fault::{Fault, Result},
+    drives::{ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, load, share},
+    error::{CompareError, Result},
     options::{DriveOptions, ReplayOptions},
-    point::{LEAST_UNITS, Point, bases, check_size, points, varied},
+    point::{DriveSpec, LEAST_UNITS, bases, check_size, points, varied},
     recorded::Recorded,
     sampling::Sampling,
 };
@@ -24,7 +24,7 @@ const FULL: f64 = 0.75;
 
 /// One drive of a question's grid.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct DriveQuery {
     /// The profile and its options, as a person would give them.
     pub label: String,
     /// The profile.
@@ -36,7 +36,7 @@ pub struct Asked {
     /// Bytes of its pages.
     pub page_bytes: u32,
     /// The drive, or the reason why it is not possible.
-    pub drive: Result<NamedDrive>,
+    pub drive: Result<ComparedDrive>,
 }
 
 /// The drives of a question, for a trace of that origin. `pages` counts the pages that the trace ever writes, at a
@@ -46,9 +46,9 @@ pub struct Asked {
 /// When an option is wrong by itself, whatever the drive, or when `pages` fails.
 pub fn grid(
     options: &ReplayOptions,
-    origin: &Origin,
+    origin: &TraceOrigin,
     pages: &mut dyn FnMut(u32) -> Result<u64>,
-) -> Result<Vec<Asked>> {
+) -> Result<Vec<DriveQuery>> {
     let drive = &options.drive;
     let recorded = origin.sampled.map(|sampled| Sampling::Rate(sampled.rate));
     let sampling = options.comparison.sample.or(recorded);
@@ -82,7 +82,7 @@ pub fn grid(
                 followed.extend(points.into_iter().map(|point| (fill, point)));
             }
         }
-        let units = |(fill, point): (Option<f64>, Point)| {
+        let units = |(fill, point): (Option<f64>, DriveSpec)| {
             if drive.unit.is_empty() && !is_named {
                 Some((fill, point.with_units(LEAST_UNITS)?))
             } else {
@@ -93,7 +93,7 @@ pub fn grid(
         if let Some(points) = followed
             .into_iter()
             .map(units)
-            .collect::<Option<Vec<(Option<f64>, Point)>>>()
+            .collect::<Option<Vec<(Option<f64>, DriveSpec)>>>()
         {
             let asked = points.iter();
             let asked = asked.map(|(fill, point)| point.asked(*fill, sampling));
@@ -106,7 +106,7 @@ pub fn grid(
 }
 
 /// Whether a trace's pages leave a profile's drive so empty that no replay on it could answer.
-fn is_far_larger(base: &Point, pages: &mut dyn FnMut(u32) -> Result<u64>) -> Result<bool> {
+fn is_far_larger(base: &DriveSpec, pages: &mut dyn FnMut(u32) -> Result<u64>) -> Result<bool> {
     let Ok(profile) = &base.profile else {
         return Ok(false);
     };
@@ -117,7 +117,7 @@ fn is_far_larger(base: &Point, pages: &mut dyn FnMut(u32) -> Result<u64>) -> Res
 /// Parses a share of `--fill`.
 fn share_of(text: &str) -> Result<f64> {
     match share(text)? {
-        0.0 => Err(Fault::wrong_use(
+        0.0 => Err(CompareError::wrong_use(
             "--fill 0% asks for an endless drive: give a share above 0",
         )),
         share => Ok(share),
@@ -126,16 +126,16 @@ fn share_of(text: &str) -> Result<f64> {
 
 /// Drives just large enough that the pages a trace ever writes fill a share of them.
 fn filled(
-    mut base: Point,
+    mut base: DriveSpec,
     options: &DriveOptions,
     text: &str,
     pages: &mut dyn FnMut(u32) -> Result<u64>,
-) -> Result<Vec<Point>> {
+) -> Result<Vec<DriveSpec>> {
     let page_bytes = base.page_bytes();
     let written = pages(page_bytes)?;
     base.options.push(format!("--fill {text}"));
     if written == 0 {
-        base.profile = Err(Fault::wrong_use(format!(
+        base.profile = Err(CompareError::wrong_use(format!(
             "{}: the trace writes nothing that could fill a drive: leave out --fill, or give a \
              --size",
             base.label()
@@ -146,10 +146,10 @@ fn filled(
     varied(base, options, size)
 }
 
-impl Point {
-    fn asked(&self, fill: Option<f64>, sampling: Option<Sampling>) -> Asked {
+impl DriveSpec {
+    fn asked(&self, fill: Option<f64>, sampling: Option<Sampling>) -> DriveQuery {
         let words = self.options.iter().flat_map(|option| option.split(' '));
-        Asked {
+        DriveQuery {
             label: self.label(),
             profile: self.name.clone(),
             options: words.map(str::to_owned).collect(),
@@ -160,14 +160,14 @@ impl Point {
     }
 }
 
-impl Origin {
+impl TraceOrigin {
     /// Bytes of a page of the drive that is taken where no option names one.
     ///
     /// # Errors
     /// When the default profile cannot be read, which is a defect of this program.
     pub fn page_bytes(&self) -> Result<u32> {
         let bases = bases(&DriveOptions::default(), self)?;
-        Ok(bases.first().map_or(4096, Point::page_bytes))
+        Ok(bases.first().map_or(4096, DriveSpec::page_bytes))
     }
 }
 
@@ -175,10 +175,10 @@ impl Origin {
 ///
 /// # Errors
 /// When a drive of the grid is not possible.
-pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>> {
+pub fn drives(options: &DriveOptions, origin: &TraceOrigin) -> Result<Vec<ComparedDrive>> {
     points(options, origin)?
         .iter()
-        .map(Point::resolve)
+        .map(DriveSpec::resolve)
         .collect()
 }
 
@@ -189,12 +189,12 @@ pub fn drives(options: &DriveOptions, origin: &Origin) -> Result<Vec<NamedDrive>
 /// When the drive is not possible, or there are several.
 pub fn one_drive(
     options: &DriveOptions,
-    origin: &Origin,
+    origin: &TraceOrigin,
     otherwise: &str,
-) -> Result<(NamedDrive, Recorded)> {
+) -> Result<(ComparedDrive, Recorded)> {
     match points(options, origin)?.as_slice() {
         [one] => Ok((one.resolve()?, one.recorded()?)),
-        _ => Err(Fault::wrong_use(otherwise)),
+        _ => Err(CompareError::wrong_use(otherwise)),
     }
 }
 
@@ -202,15 +202,23 @@ pub fn one_drive(
 ///
 /// # Errors
 /// When the drive is not possible, or its units keep too few pages at that rate.
-pub fn one_sampled(options: &DriveOptions, origin: &Origin, rate: Rate) -> Result<NamedDrive> {
+pub fn one_sampled(
+    options: &DriveOptions,
+    origin: &TraceOrigin,
+    rate: Rate,
+) -> Result<ComparedDrive> {
     let sampling = Some(Sampling::Rate(rate));
     let points = points(options, origin)?;
     let sampled = points.first().map(|point| point.sampled(sampling));
-    sampled.unwrap_or_else(|| Err(Fault::wrong_use("no drive is described")))
+    sampled.unwrap_or_else(|| Err(CompareError::wrong_use("no drive is described")))
 }
 
 /// The grid of drives that hold the data of a saved drive. Their timing is the profile's.
-pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Result<Vec<NamedDrive>> {
+pub fn aged_drives(
+    options: &DriveOptions,
+    path: &Path,
+    saved: &Config,
+) -> Result<Vec<ComparedDrive>> {
     options.check_aged()?;
     check_size(options.drives())?;
     let profile = options.profiles.first();
@@ -251,7 +259,7 @@ pub fn aged_drives(options: &DriveOptions, path: &Path, saved: &Config) -> Resul
             rules.iter().map(with).collect()
         }
     };
-    let named = |config: Config| NamedDrive {
+    let named = |config: Config| ComparedDrive {
         profile: path.display().to_string(),
         over_provisioning: profile.geometry.over_provisioning,
         config,
@@ -272,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_demo_drive_has_the_size_and_spare_of_the_demo() {
-        let config = &drives(&DriveOptions::default(), &Origin::default()).unwrap()[0].config;
+        let config = &drives(&DriveOptions::default(), &TraceOrigin::default()).unwrap()[0].config;
         assert_eq!(config.logical_bytes(), 1250 << 20);
         assert_eq!(config.unit_bytes(), 24 << 20);
         assert_eq!(config.physical_units, 56);
@@ -285,9 +293,9 @@ mod tests {
             unit: ["4MiB", "8MiB", "16 MiB"].map(str::to_owned).into(),
             ..DriveOptions::default()
         };
-        let origin = Origin {
+        let origin = TraceOrigin {
             size: Size::Captured(1 << 30),
-            ..Origin::default()
+            ..TraceOrigin::default()
         };
         let grid = drives(&options, &origin).unwrap();
         assert_eq!(grid.len(), 6);
@@ -305,7 +313,7 @@ mod tests {
                 unit: unit.iter().map(|&unit| unit.to_owned()).collect(),
                 ..DriveOptions::default()
             };
-            drives(&options, &Origin::default())
+            drives(&options, &TraceOrigin::default())
                 .unwrap_err()
                 .to_string()
         };
@@ -321,7 +329,7 @@ mod tests {
             unit: vec![works.to_owned()],
             ..DriveOptions::default()
         };
-        drives(&options, &Origin::default()).unwrap();
+        drives(&options, &TraceOrigin::default()).unwrap();
         assert!(asked("12", &[]).contains("less than a page of 4096; "));
         let large = asked("64TiB", &[]);
         assert!(large.contains("than the 2^32 pages of 4KiB"), "{large}");
@@ -335,9 +343,9 @@ mod tests {
 
     #[test]
     fn a_drive_whose_size_the_trace_decides_has_smaller_units_where_its_own_would_be_too_few() {
-        let origin = |bytes| Origin {
+        let origin = |bytes| TraceOrigin {
             size: Size::Captured(bytes),
-            ..Origin::default()
+            ..TraceOrigin::default()
         };
         let unit = |options: &DriveOptions, bytes| {
             let found = drives(options, &origin(bytes));
@@ -385,13 +393,13 @@ mod tests {
             streams: vec![3],
             ..DriveOptions::default()
         };
-        let (drive, recorded) = one_drive(&options, &Origin::default(), "one").unwrap();
+        let (drive, recorded) = one_drive(&options, &TraceOrigin::default(), "one").unwrap();
         let mut capture = Capture {
             device_bytes: drive.config.logical_bytes(),
-            drive: Some(recorded.note()),
+            drive: Some(recorded.to_json()),
             ..Capture::default()
         };
-        let origin = Origin::of(&capture, &DriveOptions::default()).unwrap();
+        let origin = TraceOrigin::of(&capture, &DriveOptions::default()).unwrap();
         let again = drives(&DriveOptions::default(), &origin).unwrap();
         assert_eq!(again[0].config, drive.config);
         assert_eq!(again[0].profile, "golden");
@@ -401,12 +409,12 @@ mod tests {
             ..DriveOptions::default()
         };
         capture.drive = Some(serde_json::json!({ "version": 2 }));
-        let origin = Origin::of(&capture, &named).unwrap();
+        let origin = TraceOrigin::of(&capture, &named).unwrap();
         assert_eq!(
             drives(&named, &origin).unwrap()[0].config.logical_pages,
             1 << 20
         );
-        let fault = Origin::of(&capture, &DriveOptions::default()).unwrap_err();
+        let fault = TraceOrigin::of(&capture, &DriveOptions::default()).unwrap_err();
         assert!(fault.to_string().contains("version 2") && fault.to_string().contains("--device"));
     }
 
@@ -418,11 +426,11 @@ mod tests {
                 fault,
                 ..DriveOptions::default()
             };
-            drives(&asked, &Origin::default())
+            drives(&asked, &TraceOrigin::default())
         };
         let config = with(&["program=1000", "factory=1"]).map(|drives| drives[0].config.clone());
         assert!(
-            config.is_err_and(|fault| fault.kind == crate::FaultKind::WrongUse),
+            config.is_err_and(|fault| fault.kind == crate::CompareErrorKind::WrongUse),
             "56 units have none to spare"
         );
         for wrong in [

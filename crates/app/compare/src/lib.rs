@@ -27,13 +27,13 @@
 //! let wafs: Vec<f64> = results[0].schemes.iter().filter_map(|scheme| scheme.waf).collect();
 //! assert_eq!(wafs.len(), 2);
 //! assert!(wafs[1] < wafs[0], "a stream for each writer saves copies: {wafs:?}");
-//! # Ok::<(), anabranch_compare::Fault>(())
+//! # Ok::<(), anabranch_compare::CompareError>(())
 //! ```
 
 mod discards;
 mod drives;
 mod endurance;
-mod fault;
+mod error;
 mod feed;
 mod files;
 mod filling;
@@ -56,11 +56,11 @@ mod texts;
 mod watch;
 
 pub use discards::{Discards, NoDiscards};
-pub use drives::{DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, share};
-pub use fault::{Fault, FaultKind, Result};
+pub use drives::{ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, bytes, load, share};
+pub use error::{CompareError, CompareErrorKind, Result};
 pub use files::Files;
 pub use filling::{complete, filled, of_recording, options_of};
-pub use grid::{Asked, aged_drives, drives, grid, one_drive, one_sampled};
+pub use grid::{DriveQuery, aged_drives, drives, grid, one_drive, one_sampled};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
@@ -68,7 +68,7 @@ pub use options::{
     from_one,
 };
 pub use recorded::Recorded;
-pub use replay::{Cell, Filled, Question, one_cell, replay};
+pub use replay::{Case, Filled, Question, one_cell, replay};
 pub use result::{json, results};
 pub use running::Running;
 pub use sampling::{SAMPLES, Sampling, Thinned, samples};

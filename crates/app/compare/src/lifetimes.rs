@@ -10,7 +10,7 @@ use anabranch_replay::Lane;
 use anabranch_trace::WholeFile;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     small_file::settings,
 };
 
@@ -25,7 +25,7 @@ impl Lifetimes {
     /// Reads the file. A file that does not exist yet counts as empty.
     pub fn open(path: &Path) -> Result<Lifetimes> {
         let say = |what: &dyn std::fmt::Display| {
-            Fault::wrong_use(format!("--lifetimes {}: {what}", path.display()))
+            CompareError::wrong_use(format!("--lifetimes {}: {what}", path.display()))
         };
         let known = match settings(path) {
             Ok(text) => KnownLifetimes::parse(&text).map_err(|error| say(&error))?,
@@ -41,7 +41,7 @@ impl Lifetimes {
     }
 
     /// Gives a lane the lifetimes that earlier runs learned.
-    pub fn recall(&self, lane: &mut Lane) {
+    pub fn restore(&self, lane: &mut Lane) {
         lane.restore_lifetimes(&self.known);
     }
 
@@ -53,7 +53,7 @@ impl Lifetimes {
         let mut file = WholeFile::create(&self.path)?;
         file.write_all(learned.text().as_bytes()).map_err(|error| {
             let path = self.path.display();
-            Fault::failed(format!("cannot write {path}: {error}"))
+            CompareError::failed(format!("cannot write {path}: {error}"))
         })?;
         Ok(file.finish()?)
     }

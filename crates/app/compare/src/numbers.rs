@@ -6,7 +6,7 @@ use anabranch_replay::{Pack, Renumber};
 use anabranch_trace::Io;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     source::Requests,
     watch::Watch,
 };
@@ -66,7 +66,7 @@ pub fn learn(
     let pages = numbers.finish_learning();
     if pages > Pack::MOST_PAGES {
         let bytes = u128::from(pages) * u128::from(page_bytes);
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "{} writes {bytes} bytes of addresses, and a drive that it fills can have {} pages of {page_bytes}: its \
              addresses are damaged or hashes; name the drive with --size, or import the trace again with the true units",
             source.name(),
@@ -81,7 +81,7 @@ pub fn learn(
         });
     }
     let pack = Pack::new(numbers, page_bytes, pages)
-        .ok_or_else(|| Fault::wrong_use("more pages than can be packed"))?;
+        .ok_or_else(|| CompareError::wrong_use("more pages than can be packed"))?;
     let mut counted = pack.clone();
     ahead(source, watch, &mut |io| counted.apply(io, |_| ()))?;
     Ok(Learned {

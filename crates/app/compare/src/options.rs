@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     discards::Discards,
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     sampling::{Sampling, check_count, untimed},
     texts::{number, parsed_list, text, text_list},
 };
@@ -157,12 +157,12 @@ impl DriveOptions {
         let given = self.given();
         let wrong = given.keys().find(|key| !OF_AGED.contains(&key.as_str()));
         match wrong {
-            Some(key) => Err(Fault::wrong_use(format!(
+            Some(key) => Err(CompareError::wrong_use(format!(
                 "--drive begins with a drive as it is, and --{} is of one that is made: leave one out",
                 key.replace('_', "-")
             ))),
             None if self.profiles.len() > 1 => {
-                Err(Fault::wrong_use("--drive goes with one --device"))
+                Err(CompareError::wrong_use("--drive goes with one --device"))
             }
             None => Ok(()),
         }
@@ -292,17 +292,17 @@ impl TimeOptions {
         if let Some((option, _)) = of_open.into_iter().find(|(_, given)| *given)
             && self.issue != Some(IssueKind::Open)
         {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "{option} is of requests that come when the trace says: it goes with --time open"
             )));
         }
         if self.queue_depth.is_some() && self.issue.is_none() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--queue-depth is of a drive that takes time: it goes with --time",
             ));
         }
         if self.queue_depth == Some(0) {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--queue-depth 0: at least one request is under way",
             ));
         }
@@ -310,7 +310,7 @@ impl TimeOptions {
             .time_scale
             .is_some_and(|scale| !(scale > 0.0 && scale.is_finite()))
         {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "--time-scale {}: give a factor above 0, as 0.5",
                 self.time_scale()
             )));
@@ -407,7 +407,7 @@ impl ReplayOptions {
         let mut all = Map::new();
         for (name, value) in options {
             let (part, key) = ReplayOptions::place(&name)
-                .ok_or_else(|| Fault::wrong_use(format!("replay has no option --{name}")))?;
+                .ok_or_else(|| CompareError::wrong_use(format!("replay has no option --{name}")))?;
             match part {
                 "" => drop(all.insert(key, value)),
                 part => {
@@ -416,7 +416,7 @@ impl ReplayOptions {
                 }
             }
         }
-        serde_json::from_value(all.into()).map_err(Fault::usage)
+        serde_json::from_value(all.into()).map_err(CompareError::usage)
     }
 
     /// Whether there is an option of that name.
@@ -456,7 +456,7 @@ impl ReplayOptions {
         if comparison.sample.is_none() {
             return match comparison.samples {
                 None => Ok(()),
-                Some(_) => Err(Fault::wrong_use(
+                Some(_) => Err(CompareError::wrong_use(
                     "--samples says how many samples tell the error: it goes with --sample, as in --sample 1/64",
                 )),
             };
@@ -465,7 +465,7 @@ impl ReplayOptions {
             return Err(untimed());
         }
         if self.drive_file.is_some() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--drive begins with a drive as it is, all its pages, and --sample leaves most out: leave one out",
             ));
         }
@@ -480,33 +480,33 @@ impl ReplayOptions {
         if self.drive_file.is_some() {
             self.drive.check_aged()?;
             if !self.fill.is_empty() {
-                return Err(Fault::wrong_use(
+                return Err(CompareError::wrong_use(
                     "--drive begins with a drive as it is, and --fill makes one of the trace's size: \
                      leave one out",
                 ));
             }
         }
         if !self.fill.is_empty() && self.drive.size.is_some() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--fill makes the drive as large as the trace fills it, and --size says how large it \
                  is: leave one out",
             ));
         }
         if self.pack && self.fill.is_empty() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--pack hands out page numbers for a drive that is to be full: it goes with --fill, \
                  as in --fill 90% --pack",
             ));
         }
         if self.no_discards && self.discards.is_some_and(|when| when != Discards::Never) {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--no-discards is --discards never, and --discards says otherwise: leave one out",
             ));
         }
         self.validate_sampling()?;
         let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
         if several && self.comparison.lifetimes.is_some() {
-            return Err(Fault::wrong_use(
+            return Err(CompareError::wrong_use(
                 "--lifetimes is of one trace on one drive: leave out what multiplies them",
             ));
         }

@@ -5,7 +5,7 @@ use anabranch_trace::{Io, Sample};
 
 use crate::{
     discards::{Delay, Discards},
-    fault::Result,
+    error::Result,
     numbers::Numbers,
     source::Requests,
     watch::Watch,

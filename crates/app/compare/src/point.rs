@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use crate::{
     drives::{
-        DEFAULT_PROFILE, NamedDrive, Origin, Size, bytes, load, resize, set_unit, share, wear_out,
+        ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, bytes, load, resize, set_unit, share,
+        wear_out,
     },
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     options::DriveOptions,
     recorded::Recorded,
     sampling::{Sampling, Thinned, check, coarsest},
@@ -25,7 +26,7 @@ pub(crate) fn check_size(drives: u128) -> Result {
     if drives <= MOST_DRIVES {
         Ok(())
     } else {
-        Err(Fault::wrong_use(format!(
+        Err(CompareError::wrong_use(format!(
             "the lists multiply to {drives} drives, and a grid may have {MOST_DRIVES}: give fewer values, or several \
          grids"
         )))
@@ -34,7 +35,7 @@ pub(crate) fn check_size(drives: u128) -> Result {
 
 /// One drive of a grid: a profile with its options.
 #[derive(Debug, Clone)]
-pub(crate) struct Point {
+pub(crate) struct DriveSpec {
     pub(crate) name: String,
     /// The options, as a person would give them.
     pub(crate) options: Vec<String>,
@@ -43,7 +44,7 @@ pub(crate) struct Point {
     pub(crate) scaled: Option<WholeDrive>,
 }
 
-impl Point {
+impl DriveSpec {
     /// Bytes of a page of the drive.
     pub(crate) fn page_bytes(&self) -> u32 {
         let geometry = self.profile.as_ref().map(|profile| &profile.geometry);
@@ -57,12 +58,12 @@ impl Point {
     }
 
     /// Resolves the drive. If it is not possible, the error names its options, and one that works.
-    pub(crate) fn resolve(&self) -> Result<NamedDrive> {
+    pub(crate) fn resolve(&self) -> Result<ComparedDrive> {
         self.resolve_at(Rate::WHOLE)
     }
 
     /// The drive as it is sampled; `auto` begins with the coarsest rate.
-    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Result<NamedDrive> {
+    pub(crate) fn sampled(&self, sampling: Option<Sampling>) -> Result<ComparedDrive> {
         let profile = self.profile.clone()?;
         let rate = match sampling {
             None => return self.resolve(),
@@ -70,7 +71,7 @@ impl Point {
             Some(Sampling::Rate(rate)) => rate,
         };
         check(&profile, rate)?;
-        Ok(NamedDrive {
+        Ok(ComparedDrive {
             thinned: Some(Thinned {
                 rate,
                 logical_pages: profile.logical_pages(),
@@ -79,31 +80,31 @@ impl Point {
         })
     }
 
-    fn resolve_at(&self, rate: Rate) -> Result<NamedDrive> {
+    fn resolve_at(&self, rate: Rate) -> Result<ComparedDrive> {
         let profile = self.profile.clone()?;
         let resolved = profile.resolve_sampled(&self.name, rate.pages());
         let config = resolved.map_err(|error| {
             let label = self.label();
             match error {
                 ConfigError::TooFewUnits { .. } => {
-                    Fault::wrong_use(format!("{label}: {error}{}", works(&profile)))
+                    CompareError::wrong_use(format!("{label}: {error}{}", works(&profile)))
                 }
-                ConfigError::Zero("logical_pages") => Fault::wrong_use(format!(
+                ConfigError::Zero("logical_pages") => CompareError::wrong_use(format!(
                     "{label}: a drive of {} bytes is less than a page of {}{}",
                     profile.logical_bytes(),
                     profile.geometry.page_bytes,
                     works(&profile)
                 )),
-                ConfigError::TooManyPages(_) => Fault::wrong_use(format!(
+                ConfigError::TooManyPages(_) => CompareError::wrong_use(format!(
                     "{label}: {} and their spare have more than the 2^32 pages of {} that a drive can have{}",
                     Bytes(profile.logical_bytes()),
                     Bytes(u64::from(profile.geometry.page_bytes) * u64::from(rate.pages())),
                     works(&profile)
                 )),
-                other => Fault::wrong_use(format!("{label}: {other}")),
+                other => CompareError::wrong_use(format!("{label}: {other}")),
             }
         })?;
-        Ok(NamedDrive {
+        Ok(ComparedDrive {
             profile: self.name.clone(),
             over_provisioning: profile.geometry.over_provisioning,
             config,
@@ -123,7 +124,7 @@ impl Point {
     }
 
     /// The same drive with smaller erase units, so that it has at least `least_units`; `None` if it cannot have them.
-    pub(crate) fn with_units(&self, least_units: u32) -> Option<Point> {
+    pub(crate) fn with_units(&self, least_units: u32) -> Option<DriveSpec> {
         let own_bytes = self.profile.as_ref().ok()?.unit_bytes();
         let smaller = |bytes: u64| {
             let mut point = self.clone();
@@ -133,7 +134,7 @@ impl Point {
             }
             point
         };
-        let is_enough = |point: &Point| {
+        let is_enough = |point: &DriveSpec| {
             let drive = point.resolve();
             drive.is_ok_and(|drive| drive.config.physical_units >= least_units)
         };
@@ -143,7 +144,7 @@ impl Point {
     }
 
     /// The same drive, in smaller erase units where its own are so large that it is not possible.
-    fn with_enough_units(self) -> Point {
+    fn with_enough_units(self) -> DriveSpec {
         match self.resolve() {
             Ok(_) => self,
             Err(_) => self.with_units(LEAST_UNITS).unwrap_or(self),
@@ -152,8 +153,8 @@ impl Point {
 
     /// The same drive scaled: where its erase units would be too few, they shrink as the drive has shrunk from `whole`,
     /// so that it has as many for its capacity.
-    fn scaled_from(mut self, whole: &Profile) -> Point {
-        let is_enough = |drive: NamedDrive| drive.config.physical_units >= LEAST_UNITS;
+    fn scaled_from(mut self, whole: &Profile) -> DriveSpec {
+        let is_enough = |drive: ComparedDrive| drive.config.physical_units >= LEAST_UNITS;
         if self.resolve().is_ok_and(is_enough) {
             return self;
         }
@@ -195,7 +196,10 @@ impl Point {
         self.options.push(format!("{option} {value}"));
         let set = self.profile.as_mut().map(set);
         if let Ok(Err(fault)) = set {
-            self.profile = Err(Fault::wrong_use(format!("{}: {fault}", self.label())));
+            self.profile = Err(CompareError::wrong_use(format!(
+                "{}: {fault}",
+                self.label()
+            )));
         }
     }
 }
@@ -241,7 +245,7 @@ fn works(profile: &Profile) -> String {
 ///
 /// # Errors
 /// When a profile or a value is wrong by itself.
-pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
+pub(crate) fn points(options: &DriveOptions, origin: &TraceOrigin) -> Result<Vec<DriveSpec>> {
     check_size(options.drives())?;
     bases(options, origin)?
         .into_iter()
@@ -252,8 +256,8 @@ pub(crate) fn points(options: &DriveOptions, origin: &Origin) -> Result<Vec<Poin
 }
 
 /// The profiles that the options are applied to.
-pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point>> {
-    let point = |name: &str, profile| Point {
+pub(crate) fn bases(options: &DriveOptions, origin: &TraceOrigin) -> Result<Vec<DriveSpec>> {
+    let point = |name: &str, profile| DriveSpec {
         name: name.to_owned(),
         options: Vec::new(),
         profile: Ok(profile),
@@ -270,7 +274,11 @@ pub(crate) fn bases(options: &DriveOptions, origin: &Origin) -> Result<Vec<Point
 }
 
 /// A profile with every combination of the options.
-pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<Vec<Point>> {
+pub(crate) fn varied(
+    base: DriveSpec,
+    options: &DriveOptions,
+    size: Size,
+) -> Result<Vec<DriveSpec>> {
     // A value that is invalid is so on every drive, and refused before any is made.
     options
         .over_provisioning
@@ -340,16 +348,16 @@ pub(crate) fn varied(base: Point, options: &DriveOptions, size: Size) -> Result<
 }
 
 /// Drives whose size the trace decides, with units that fit it: a named profile's in proportion, others' by halves.
-fn with_fitting_units(grid: Vec<Point>, scaled_from: Option<&Profile>) -> Vec<Point> {
+fn with_fitting_units(grid: Vec<DriveSpec>, scaled_from: Option<&Profile>) -> Vec<DriveSpec> {
     let grid = grid.into_iter();
     match scaled_from {
         Some(whole) => grid.map(|point| point.scaled_from(whole)).collect(),
-        None => grid.map(Point::with_enough_units).collect(),
+        None => grid.map(DriveSpec::with_enough_units).collect(),
     }
 }
 
 fn multiply<T: Serialize>(
-    grid: &mut Vec<Point>,
+    grid: &mut Vec<DriveSpec>,
     option: &str,
     values: &[T],
     set: impl Fn(&mut Profile, &T) -> Result,

@@ -5,7 +5,7 @@ use anabranch_trace::Capture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// Version of the drive's description in a trace. Another version is refused, since a drive that is
 /// understood in part only is another drive.
@@ -22,7 +22,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// The value that a trace carries.
-    pub fn note(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({ "version": VERSION, "device": self.device, "profile": self.profile })
     }
 
@@ -36,7 +36,7 @@ impl Recorded {
             return Ok(None);
         };
         let refused = |why: String| {
-            Fault::wrong_use(format!(
+            CompareError::wrong_use(format!(
                 "the trace tells of the drive it was recorded for, but {why}: name the drive with \
                  --device"
             ))

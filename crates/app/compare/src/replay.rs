@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::{
     discards::Discards,
-    drives::{NamedDrive, Origin, Size},
+    drives::{ComparedDrive, Size, TraceOrigin},
     endurance,
-    fault::{Fault, Result},
-    grid::{Asked, aged_drives, grid},
+    error::{CompareError, Result},
+    grid::{DriveQuery, aged_drives, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
     pass::{Changes, pass},
@@ -41,9 +41,9 @@ pub struct Filled {
 
 /// One drive of a replay's grid.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub struct Case {
     /// The drive.
-    pub drive: NamedDrive,
+    pub drive: ComparedDrive,
     /// Renumbering of addresses, where it is asked for.
     pub filled: Option<Filled>,
     /// The options of the command that make this drive instead of the default one.
@@ -109,9 +109,9 @@ pub fn one_cell(
     source: &dyn Requests,
     otherwise: &str,
     watch: &mut dyn Watch,
-) -> Result<Cell> {
+) -> Result<Case> {
     let cells = cells(options, source, None, watch)?;
-    let [cell] = <[Cell; 1]>::try_from(cells).map_err(|_| Fault::wrong_use(otherwise))?;
+    let [cell] = <[Case; 1]>::try_from(cells).map_err(|_| CompareError::wrong_use(otherwise))?;
     Ok(cell)
 }
 
@@ -124,7 +124,7 @@ fn aged<'a>(
         return Ok(None);
     };
     if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "--drive: {} must know when all data on the drive will die, and the trace does not tell \
              of those it begins with",
             bound.name()
@@ -132,7 +132,7 @@ fn aged<'a>(
     }
     let saved = saved::open(path)?;
     if saved.is_read_only() {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "saved drive {} is read-only: its units have failed",
             path.display()
         )));
@@ -146,10 +146,10 @@ fn cells(
     source: &dyn Requests,
     aged: Option<&(&Path, SavedDrive)>,
     watch: &mut dyn Watch,
-) -> Result<Vec<Cell>> {
+) -> Result<Vec<Case>> {
     if let Some((path, saved)) = aged {
         let grid = aged_drives(&options.drive, path, saved.config())?;
-        let cell = |drive| Cell {
+        let cell = |drive| Case {
             drive,
             filled: None,
             options: Vec::new(),
@@ -157,8 +157,8 @@ fn cells(
         return Ok(grid.into_iter().map(cell).collect());
     }
     let mut origin = match source.tables() {
-        Some(tables) => Origin::of(&tables.capture, &options.drive)?,
-        None => Origin::of_addresses(),
+        Some(tables) => TraceOrigin::of(&tables.capture, &options.drive)?,
+        None => TraceOrigin::of_addresses(),
     };
     if source.check_twice().is_err() && options.fill.is_empty() {
         origin.size = match origin.size {
@@ -176,7 +176,7 @@ fn cells(
         };
         Ok(found.pages)
     })?;
-    let cell = |asked: Asked| {
+    let cell = |asked: DriveQuery| {
         let numbers = learned.get(&asked.page_bytes);
         let filled = asked.fill.zip(numbers).map(|(fill, learned)| Filled {
             fill,
@@ -187,7 +187,7 @@ fn cells(
         } else {
             vec!["--device".to_owned(), asked.profile]
         };
-        Ok(Cell {
+        Ok(Case {
             drive: asked.drive?,
             filled,
             options: device.into_iter().chain(asked.options).collect(),
@@ -204,7 +204,7 @@ fn cells(
 }
 
 /// The drives that are possible, if there are any and the watch passes over the others.
-fn possible(cells: impl Iterator<Item = Result<Cell>>, watch: &mut dyn Watch) -> Result<Vec<Cell>> {
+fn possible(cells: impl Iterator<Item = Result<Case>>, watch: &mut dyn Watch) -> Result<Vec<Case>> {
     let (mut possible, mut faults) = (Vec::new(), Vec::new());
     for cell in cells {
         match cell {
@@ -223,9 +223,9 @@ fn possible(cells: impl Iterator<Item = Result<Cell>>, watch: &mut dyn Watch) ->
 /// The message for a drive that no option asked for.
 fn unasked(
     options: &ReplayOptions,
-    origin: &Origin,
+    origin: &TraceOrigin,
     source: &dyn Requests,
-    cells: &[Cell],
+    cells: &[Case],
 ) -> Option<String> {
     let cell = cells.first()?;
     let (name, config) = (source.name(), &cell.drive.config);
@@ -263,7 +263,7 @@ fn unasked(
     ))
 }
 
-impl Cell {
+impl Case {
     /// Replays the trace on the drive. With `--sample auto` it is replayed at finer and finer rates, until the error bars are narrow.
     ///
     /// # Errors
@@ -377,8 +377,8 @@ impl Cell {
         pass(source, "reading ahead: ", told, watch, &mut |ios| {
             for (sample, foresight) in &mut foreseen {
                 let noted = ios.iter().try_for_each(|io| match sample {
-                    None => foresight.note(io),
-                    Some(sample) => sample.apply(io).map_or(Ok(()), |io| foresight.note(&io)),
+                    None => foresight.record(io),
+                    Some(sample) => sample.apply(io).map_or(Ok(()), |io| foresight.record(&io)),
                 });
                 noted.map_err(FleetError::from)?;
             }

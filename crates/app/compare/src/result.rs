@@ -4,7 +4,7 @@ use anabranch_replay::{Comparison, SCHEMA};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// A single result as an object, several as a list.
 ///
@@ -16,7 +16,7 @@ pub fn json(results: &[Comparison]) -> Result<Value> {
         many => serde_json::to_value(many)
             .map(|results| json!({ "schema": SCHEMA, "results": results })),
     }
-    .map_err(Fault::work)
+    .map_err(CompareError::work)
 }
 
 /// Parses the results in a text: one, or those of a grid or an experiment. Errors call the text `name`.
@@ -25,7 +25,7 @@ pub fn json(results: &[Comparison]) -> Result<Value> {
 /// When the text holds no result, or results of another version.
 pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
     let wrong = |error: serde_json::Error| {
-        Fault::wrong_use(format!(
+        CompareError::wrong_use(format!(
             "{name} is no result of anabranch: {error} (write one with `anabranch replay TRACE -o \
              RESULT.json`)"
         ))
@@ -45,7 +45,9 @@ pub fn results(name: &str, text: &str) -> Result<Vec<Comparison>> {
         (None, None) => serde_json::from_str(text).map(|one| vec![one]),
     };
     match results.map_err(wrong)? {
-        results if results.is_empty() => Err(Fault::wrong_use(format!("{name} holds no result"))),
+        results if results.is_empty() => {
+            Err(CompareError::wrong_use(format!("{name} holds no result")))
+        }
         results => Ok(results),
     }
 }
@@ -88,10 +90,10 @@ fn check_schema(name: &str, schema: Option<u64>) -> Result {
     let ours = SCHEMA;
     match schema {
         Some(schema) if schema == u64::from(ours) => Ok(()),
-        Some(schema) => Err(Fault::wrong_use(format!(
+        Some(schema) => Err(CompareError::wrong_use(format!(
             "{name} has schema {schema}, and this anabranch reads {ours}: use the anabranch that wrote it"
         ))),
-        None => Err(Fault::wrong_use(format!(
+        None => Err(CompareError::wrong_use(format!(
             "{name} is no result of anabranch: it has no \"schema\" (write one with `anabranch replay \
              TRACE -o RESULT.json`)"
         ))),

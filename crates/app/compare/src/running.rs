@@ -14,8 +14,8 @@ use anabranch_trace::{Context, Io, Sample};
 use serde_json::{Value, json};
 
 use crate::{
-    drives::NamedDrive,
-    fault::{Fault, Result},
+    drives::ComparedDrive,
+    error::{CompareError, Result},
     feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,
     options::ComparisonOptions,
@@ -29,7 +29,7 @@ pub struct Running {
     trials: Vec<Trial>,
     samples: Vec<Sample>,
     feeds: Feeds,
-    drive: NamedDrive,
+    drive: ComparedDrive,
     clock: Option<Clock>,
     fleet: Fleet,
     source: Source,
@@ -51,7 +51,7 @@ impl Running {
     /// are the futures of each sample, where schemes need them.
     pub fn start(
         specs: &[SchemeSpec],
-        drive: &NamedDrive,
+        drive: &ComparedDrive,
         options: &ComparisonOptions,
         start: &Start<'_>,
         samples: &[Sample],
@@ -66,7 +66,7 @@ impl Running {
         if let Some(lifetimes) = &lifetimes {
             lanes
                 .iter_mut()
-                .for_each(|(_, lane)| lifetimes.recall(lane));
+                .for_each(|(_, lane)| lifetimes.restore(lane));
         }
         let survey = options.details.then(|| Survey::new(&drive.config));
         if survey.is_some() {
@@ -254,10 +254,11 @@ impl Running {
 /// The samples' results pooled into one; the only result where the drive is not sampled.
 fn of_samples(
     mut outcomes: Vec<Comparison>,
-    drive: &NamedDrive,
+    drive: &ComparedDrive,
     samples: &[Sample],
 ) -> Result<Comparison> {
-    let none = || Fault::failed("no sample was compared: a defect of anabranch, please report it");
+    let none =
+        || CompareError::failed("no sample was compared: a defect of anabranch, please report it");
     if drive.thinned.is_none() {
         return outcomes.pop().ok_or_else(none);
     }

@@ -6,7 +6,7 @@ use anabranch_ssd::profile::Profile;
 use anabranch_trace::{NoRate, Rate, Sample, Sampled, as_text};
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// The fewest pages of an erase unit on a sampled drive (our choice: with fewer, chance decides what one unit holds).
 const LEAST_UNIT_PAGES: u64 = 16;
@@ -91,7 +91,7 @@ pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
         return Ok(());
     }
     if profile.faults.pages_per_program_failure > 0 {
-        return Err(Fault::wrong_use(
+        return Err(CompareError::wrong_use(
             "--sample leaves most pages out, and with --fault program=N single pages fail: leave one out",
         ));
     }
@@ -103,7 +103,7 @@ pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
         Rate::WHOLE => "leave it out, or give a larger --unit".to_owned(),
         rate => format!("--sample {rate} works"),
     };
-    Err(Fault::wrong_use(format!(
+    Err(CompareError::wrong_use(format!(
         "--sample {rate}: of the {unit_pages} pages of an erase unit it must leave a whole number, at least \
          {LEAST_UNIT_PAGES}: {works}"
     )))
@@ -111,16 +111,18 @@ pub(crate) fn check(profile: &Profile, rate: Rate) -> Result {
 
 pub(crate) fn check_count(samples: Option<u32>) -> Result {
     match samples {
-        Some(count) if !(1..=MOST_SAMPLES).contains(&count) => Err(Fault::wrong_use(format!(
-            "--samples {count}: 1 to {MOST_SAMPLES} of them can be taken, and {SAMPLES} are unless it is said"
-        ))),
+        Some(count) if !(1..=MOST_SAMPLES).contains(&count) => {
+            Err(CompareError::wrong_use(format!(
+                "--samples {count}: 1 to {MOST_SAMPLES} of them can be taken, and {SAMPLES} are unless it is said"
+            )))
+        }
         _ => Ok(()),
     }
 }
 
 /// The fault for simulated time on a sampled drive.
-pub(crate) fn untimed() -> Fault {
-    Fault::wrong_use(
+pub(crate) fn untimed() -> CompareError {
+    CompareError::wrong_use(
         "--time has requests wait for each other, and of a sampled drive most are left out: leave out --time or \
          --sample",
     )
@@ -142,12 +144,12 @@ pub fn samples(
     let from = recorded.map_or(Rate::WHOLE, |recorded| recorded.rate);
     if let Some(recorded) = recorded {
         if rate < from {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "--sample {rate}: the trace was recorded with --sample {from}, and holds no more: {from} works"
             )));
         }
         if recorded.page_bytes != page_bytes {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "the trace was recorded with --sample {from} of pages of {} bytes, and the drive has pages of \
                  {page_bytes}: name a --device with such pages",
                 recorded.page_bytes

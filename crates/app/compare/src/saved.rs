@@ -4,7 +4,7 @@ use std::{fs::File, path::Path};
 
 use anabranch_ssd::state::SavedDrive;
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// Reads a saved drive.
 ///
@@ -12,7 +12,7 @@ use crate::fault::{Fault, Result};
 /// When the file cannot be read, or is not a saved drive.
 pub fn open(path: &Path) -> Result<SavedDrive> {
     let fail = |error: &dyn std::fmt::Display| {
-        Fault::wrong_use(format!("saved drive {}: {error}", path.display()))
+        CompareError::wrong_use(format!("saved drive {}: {error}", path.display()))
     };
     let file = File::open(path).map_err(|error| fail(&error))?;
     SavedDrive::read(file).map_err(|error| fail(&error))

@@ -6,7 +6,7 @@ use anabranch_placement::{Scheme, SchemeSpec};
 use anabranch_ssd::relocate::RelocationKind;
 
 use crate::{
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     options::ComparisonOptions,
     sampling::Sampling,
     small_file::settings,
@@ -31,7 +31,7 @@ pub fn schemes(
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &options.schemes {
         let read = SchemeSpec::read_list_where(list, read, belongs);
-        for spec in read.map_err(Fault::usage)? {
+        for spec in read.map_err(CompareError::usage)? {
             if options.is_default() && spec.needs_future() && !future_is_known {
                 continue;
             }

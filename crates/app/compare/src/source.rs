@@ -16,7 +16,7 @@ use anabranch_trace::{
     foreign::{self, Importer, Input, Options},
 };
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// Bytes of writes after which a quick replay ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
@@ -124,7 +124,7 @@ fn regular(path: &Path) -> Result<Input> {
         is_file.then(|| std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)));
     match read {
         Some(Ok(())) if begin != PARQUET => Ok(Input::open(path)?),
-        _ => Err(Fault::wrong_use("no other tool's trace")),
+        _ => Err(CompareError::wrong_use("no other tool's trace")),
     }
 }
 
@@ -174,7 +174,7 @@ impl TraceFile {
     /// When the trace cannot be opened, or is of another form.
     pub fn open(path: &Path, format: Option<Format>, quick: bool) -> Result<TraceFile> {
         if let Some(load) = path.to_str().and_then(|path| path.strip_prefix(SYNTHETIC)) {
-            let synthetic = Synthetic::parse(load).map_err(Fault::usage)?;
+            let synthetic = Synthetic::parse(load).map_err(CompareError::usage)?;
             return Ok(TraceFile {
                 path: path.to_owned(),
                 name: path.display().to_string(),
@@ -248,7 +248,7 @@ impl TraceFile {
     /// When the trace is not a regular file.
     pub fn check_twice(&self) -> Result {
         match std::fs::metadata(&self.path) {
-            Ok(found) if !found.is_file() => Err(Fault::wrong_use(format!(
+            Ok(found) if !found.is_file() => Err(CompareError::wrong_use(format!(
                 "{} can be read once only, but --fill and schemes that know the future read a \
                  trace twice: save it to a file first",
                 self.path.display()
@@ -261,7 +261,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// When the trace cannot be read, or when `sink` fails.
-    pub fn each_batch<E: From<Fault>>(
+    pub fn each_batch<E: From<CompareError>>(
         &self,
         mut sink: impl FnMut(&[Io], f64) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -286,7 +286,7 @@ impl TraceFile {
         }
         if let Open::Native(reader) = &mut trace {
             // A quick look has not come to the end, where the last of it would be checked.
-            reader.check_so_far().map_err(Fault::from)?;
+            reader.check_so_far().map_err(CompareError::from)?;
         }
         Ok(())
     }
@@ -438,14 +438,14 @@ impl ForeignTrace {
 
 /// The fault for a trace whose several volumes cannot be one drive. It gives their names or, where they have none, the
 /// numbers of the first two.
-pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> Fault {
+pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> CompareError {
     let numbered = numbers.map(|number| number.to_string());
     let (shown, more) = match volumes {
         [] => (&numbered[..], ", …"),
         some if some.len() > 5 => (&some[..5], ", …"),
         some => (some, ""),
     };
-    Fault::wrong_use(format!(
+    CompareError::wrong_use(format!(
         "{name} has several volumes ({}{more}), whose addresses would overlap on one drive: import one of \
          them (`anabranch import --volume {}`), or lay them side by side (`anabranch import --renumber`)",
         shown.join(", "),
@@ -469,12 +469,14 @@ fn take(io: &Io, left: &mut u64) -> bool {
 /// # Errors
 /// When the pattern names no file, or is not a pattern.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
-    let found = glob::glob(pattern).map_err(Fault::usage)?;
+    let found = glob::glob(pattern).map_err(CompareError::usage)?;
     let mut paths = found
         .collect::<Result<Vec<PathBuf>, _>>()
-        .map_err(Fault::usage)?;
+        .map_err(CompareError::usage)?;
     if paths.is_empty() {
-        return Err(Fault::wrong_use(format!("no file matches {pattern}")));
+        return Err(CompareError::wrong_use(format!(
+            "no file matches {pattern}"
+        )));
     }
     paths.sort_by(|one, other| count_order(&one.to_string_lossy(), &other.to_string_lossy()));
     Ok(paths)

@@ -1,6 +1,6 @@
 //! The watch: how a caller follows a comparison, and ends it.
 
-use crate::fault::{Fault, Result};
+use crate::error::{CompareError, Result};
 
 /// Hears how far the work has come, and may end it.
 pub trait Watch {
@@ -18,7 +18,7 @@ pub trait Watch {
 
     /// A drive of a grid is not possible, as the fault says. Answers whether to compare the others without it; an
     /// implementation that answers `true` must report the fault.
-    fn pass_over(&mut self, _fault: &Fault) -> bool {
+    fn pass_over(&mut self, _fault: &CompareError) -> bool {
         false
     }
 

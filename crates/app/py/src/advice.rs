@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::PathBuf, sync::Arc};
 
 use anabranch_advice::{ExportOptions, Source, advise, convert};
-use anabranch_compare::{Fault, Files, Requests, Result};
+use anabranch_compare::{CompareError, Files, Requests, Result};
 use anabranch_report::{Look, answer, answers, comparison, heading};
 use anabranch_trace::WholeFile;
 use pyo3::{prelude::*, types::PyList};
@@ -115,11 +115,11 @@ pub fn report(
             anabranch_report::fleet_page(&anabranch_sweep::fleet(&sweeps)?)
         };
         let mut file = WholeFile::create(&output)?;
-        file.write_all(page.map_err(Fault::work)?.as_bytes())
-            .map_err(Fault::work)?;
+        file.write_all(page.map_err(CompareError::work)?.as_bytes())
+            .map_err(CompareError::work)?;
         Ok(file.finish()?)
     })
-    .map_err(|fault: Fault| raise(fault))
+    .map_err(|fault: CompareError| raise(fault))
 }
 
 /// The heading, table and answer that the command prints for a result, as JSON.
@@ -140,5 +140,5 @@ pub fn shown(result: &str) -> PyResult<String> {
 }
 
 fn text(found: &impl Serialize) -> Result<String> {
-    serde_json::to_string(found).map_err(Fault::work)
+    serde_json::to_string(found).map_err(CompareError::work)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anabranch_compare::{DriveOptions, Origin, one_drive};
+use anabranch_compare::{DriveOptions, TraceOrigin, one_drive};
 use anabranch_ssd::{
     Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
@@ -48,7 +48,7 @@ impl DeviceCore {
     fn new(options: &str, relocation: &str, seed: u64) -> PyResult<DeviceCore> {
         let options: DriveOptions = serde_json::from_str(options).map_err(usage)?;
         let one = "a device is one drive: give each option one value";
-        let (drive, _) = one_drive(&options, &Origin::default(), one).map_err(raise)?;
+        let (drive, _) = one_drive(&options, &TraceOrigin::default(), one).map_err(raise)?;
         let mut config = drive.config;
         config.seed = seed;
         let kind = relocation.parse::<RelocationKind>().map_err(usage)?;

@@ -1,6 +1,6 @@
 //! Faults as Python exceptions, with the same messages.
 
-use anabranch_compare::{Fault, FaultKind};
+use anabranch_compare::{CompareError, CompareErrorKind};
 use pyo3::{
     create_exception,
     exceptions::{PyException, PyKeyboardInterrupt},
@@ -35,17 +35,17 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// The exception for a fault.
-pub fn raised(fault: &Fault) -> PyErr {
+pub fn raised(fault: &CompareError) -> PyErr {
     let words = fault.to_string();
     match fault.kind {
-        FaultKind::WrongUse => UsageError::new_err(words),
-        FaultKind::Failed => WorkError::new_err(words),
-        FaultKind::Interrupted => PyKeyboardInterrupt::new_err(words),
+        CompareErrorKind::WrongUse => UsageError::new_err(words),
+        CompareErrorKind::Failed => WorkError::new_err(words),
+        CompareErrorKind::Interrupted => PyKeyboardInterrupt::new_err(words),
     }
 }
 
 /// The exception for any error that becomes a fault.
-pub fn raise(error: impl Into<Fault>) -> PyErr {
+pub fn raise(error: impl Into<CompareError>) -> PyErr {
     raised(&error.into())
 }
 

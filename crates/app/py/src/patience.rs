@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anabranch_compare::{Fault, Result, Watch};
+use anabranch_compare::{CompareError, Result, Watch};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
@@ -48,7 +48,7 @@ impl Watch for Watcher {
             .share
             .store((share * 1000.0) as u64, Ordering::Relaxed);
         if self.0.is_stopped() {
-            Err(Fault::interrupted())
+            Err(CompareError::interrupted())
         } else {
             Ok(())
         }
@@ -85,7 +85,7 @@ pub fn patiently<T: Send>(
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => {
-                        break Err(Fault::failed(
+                        break Err(CompareError::failed(
                             "a worker thread died; this is a defect of anabranch, please report it",
                         ));
                     }

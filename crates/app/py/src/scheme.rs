@@ -68,7 +68,7 @@ impl Trouble {
         }
     }
 
-    fn note(&self, error: PyErr) {
+    fn record(&self, error: PyErr) {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
         self.shared.stop();
@@ -140,7 +140,7 @@ impl HostScheme for Guest {
         match built {
             Ok(working) => Ok(Host::alone(working)),
             Err(error) => {
-                self.trouble.note(error);
+                self.trouble.record(error);
                 Err(Unfit {
                     key: "begin",
                     expected: "done without an exception".to_owned(),
@@ -204,7 +204,7 @@ impl Working {
         match Python::attach(call) {
             Ok(answer) => Some(answer),
             Err(error) => {
-                self.trouble.note(error);
+                self.trouble.record(error);
                 None
             }
         }

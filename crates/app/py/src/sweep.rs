@@ -3,10 +3,10 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, sync::Arc, thread};
 
-use anabranch_compare::Fault;
+use anabranch_compare::CompareError;
 use anabranch_sweep::{
-    Batch, Done, Finished, Grid, Limits, Look, Plan, Reporter, Seen, keep, local, look, note,
-    recall, run, summary,
+    Batch, Done, Finished, Grid, Limits, Look, Plan, Reporter, Seen, keep, load_survey, local, run,
+    save_survey, summary, survey_trace,
 };
 use pyo3::{prelude::*, types::PyBytes};
 use serde::{Serialize, de::DeserializeOwned};
@@ -56,7 +56,7 @@ fn sweep_looks(
     let grid = Grid::parse(name, grid).map_err(raise)?;
     let looks = grid.looks(&traces).map_err(raise)?;
     let known = |look: &Look| {
-        let seen = recall(&directory, look).map(|seen| written(&seen));
+        let seen = load_survey(&directory, look).map(|seen| written(&seen));
         Ok((written(look)?, seen.transpose()?))
     };
     looks.iter().map(known).collect()
@@ -68,7 +68,7 @@ fn sweep_look(py: Python<'_>, asked: &str, path: PathBuf) -> PyResult<String> {
     let asked: Look = read(asked)?;
     let shared = Arc::new(Shared::default());
     written(&patiently(py, &shared, None, |watch| {
-        look(&asked, &path, watch)
+        survey_trace(&asked, &path, watch)
     })?)
 }
 
@@ -86,7 +86,7 @@ fn sweep_plan(
     let mut all: Vec<Seen> = Vec::new();
     for (look, seen) in looks {
         let (look, seen): (Look, Seen) = (read(&look)?, read(&seen)?);
-        note(&directory, &look, &seen).map_err(raise)?;
+        save_survey(&directory, &look, &seen).map_err(raise)?;
         all.push(seen);
     }
     let finished = Finished::read(&directory).map_err(raise)?;
@@ -135,8 +135,8 @@ fn sweep_keep(directory: PathBuf, batch: &str, file: &[u8]) -> PyResult<usize> {
 }
 
 /// The cells that could not be done, each with its message.
-fn named(failed: &[(String, Fault)]) -> Vec<(String, String)> {
-    let words = |(name, fault): &(String, Fault)| (name.clone(), fault.to_string());
+fn named(failed: &[(String, CompareError)]) -> Vec<(String, String)> {
+    let words = |(name, fault): &(String, CompareError)| (name.clone(), fault.to_string());
     failed.iter().map(words).collect()
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use anabranch_compare::{Fault, Format, Requests, Result, Sink, TraceFile};
+use anabranch_compare::{CompareError, Format, Requests, Result, Sink, TraceFile};
 use anabranch_trace::{
     ArrowTrace, Capture, Context, ContextId, ContextKind, File, Io, Tables, TraceError,
 };
@@ -141,7 +141,7 @@ fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
     let mut batches: Vec<Vec<Io>> = Vec::new();
     file.each_batch(|ios, _| {
         batches.push(ios.to_vec());
-        Ok::<(), Fault>(())
+        Ok::<(), CompareError>(())
     })?;
     let mut batches = batches.into_iter();
     Ok(ArrowTrace::gather::<TraceError>(path, |ios| {
@@ -154,7 +154,7 @@ fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
 fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Result<ArrowTrace> {
     use anabranch_trace::foreign::{Importer, Input, Options};
     let mut importer = Importer::new(vec![Input::open(path)?], format, &Options::default())?;
-    let trace = ArrowTrace::gather::<Fault>(path, |ios| Ok(importer.read_batch(ios)?))?;
+    let trace = ArrowTrace::gather::<CompareError>(path, |ios| Ok(importer.read_batch(ios)?))?;
     Ok(trace.with_tables(importer.tables())?)
 }
 

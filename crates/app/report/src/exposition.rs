@@ -33,7 +33,7 @@ impl Exposition {
     }
 
     /// Adds a metric with a value for each set of labels.
-    pub fn tell<'a>(
+    pub fn family<'a>(
         &mut self,
         name: &str,
         metric: Metric,
@@ -80,8 +80,8 @@ mod tests {
         let mut text = Exposition::new("a");
         let evil = "x\"} 1\nb 2\u{1b}[2J\\";
         let labels = vec![("by", evil.to_owned())];
-        text.tell("b_bytes", Metric::Counter, "Bytes", [(labels, 3.0)]);
-        text.tell("c", Metric::Gauge, "Ratio", [(Vec::new(), f64::NAN)]);
+        text.family("b_bytes", Metric::Counter, "Bytes", [(labels, 3.0)]);
+        text.family("c", Metric::Gauge, "Ratio", [(Vec::new(), f64::NAN)]);
         assert_eq!(
             text.finish(),
             "# TYPE a_b_bytes counter\n# HELP a_b_bytes Bytes\n\

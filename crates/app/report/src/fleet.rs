@@ -78,10 +78,10 @@ struct Data<'a> {
 /// When the data cannot be written as JSON, which is a defect of this program.
 pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
     let mut every = 1;
-    let mut data = told(fleet, every)?;
+    let mut data = embedded(fleet, every)?;
     while data.len() > MOST_DATA_BYTES && every < fleet.traces.len() {
         every *= 2;
-        data = told(&with_every(fleet, every), every)?;
+        data = embedded(&with_every(fleet, every), every)?;
     }
     let title = match fleet.traces.len() {
         1 => format!("{} - Anabranch", fleet.traces[0]),
@@ -90,7 +90,7 @@ pub fn fleet_page(fleet: &Fleet) -> Result<String, serde_json::Error> {
     Ok(assembled(&title, "", PROGRAMS, &data))
 }
 
-fn told(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
+fn embedded(fleet: &Fleet, every: usize) -> Result<String, serde_json::Error> {
     let thinned = match every {
         1 => Vec::new(),
         _ => vec![format!(

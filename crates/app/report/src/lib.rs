@@ -3,6 +3,7 @@
 
 mod difference;
 mod difference_table;
+mod downsample;
 mod exposition;
 mod fleet;
 mod foreign;
@@ -14,7 +15,6 @@ mod lost;
 mod page;
 mod steered;
 mod table;
-mod thin;
 mod time;
 
 pub use difference::{Change, Difference, Figures, Moved, difference};

@@ -48,10 +48,10 @@ pub struct Look {
 
 /// The look of each of these schemes.
 pub fn looks<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<String, Look> {
-    names.map(|name| (name.to_owned(), look(name))).collect()
+    names.map(|name| (name.to_owned(), look_of(name))).collect()
 }
 
-fn look(name: &str) -> Look {
+fn look_of(name: &str) -> Look {
     let (host, rest) = match name.find(['+', ':']) {
         Some(at) => name.split_at(at),
         None => (name, ""),
@@ -99,7 +99,7 @@ mod tests {
     fn known_schemes_are_drawn_each_in_a_way_of_its_own() {
         let mut all: Vec<(Option<usize>, usize)> = ORDER
             .iter()
-            .map(|name| (look(name).hue, look(name).dash))
+            .map(|name| (look_of(name).hue, look_of(name).dash))
             .collect();
         all.sort_unstable();
         all.dedup();

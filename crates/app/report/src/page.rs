@@ -6,10 +6,10 @@ use anabranch_replay::Comparison;
 use serde::Serialize;
 
 use crate::{
+    downsample::{LEVELS, thin},
     heading::{Heading, heading},
     looks::{Look, looks},
     table::verdict,
-    thin::{LEVELS, thin},
 };
 
 /// The most bytes of results in a page, so that it stays below 2 MB with its programs.

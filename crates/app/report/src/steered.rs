@@ -196,7 +196,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub fn told() -> Value {
+    pub fn sample_report() -> Value {
         json!({
             "schema": STEERED_SCHEMA,
             "config": {
@@ -219,7 +219,7 @@ pub(super) mod tests {
 
     #[test]
     fn foreign_names_are_no_markup_and_no_network_is_named() {
-        let page = steered_page(told()).unwrap();
+        let page = steered_page(sample_report()).unwrap();
         for markup in ["<script>alert", "<img", "<b>", "@import", "url(", "fetch("] {
             assert!(!page.contains(markup), "{markup}");
         }
@@ -231,15 +231,15 @@ pub(super) mod tests {
     #[test]
     fn what_no_steer_told_has_no_page() {
         for change in ["schema", "config", "drive", "handles", "written_bytes"] {
-            let mut wrong = told();
+            let mut wrong = sample_report();
             wrong[change] = "something".into();
             let error = steered_page(wrong).unwrap_err().to_string();
             assert!(error.contains("no result of `anabranch steer`"), "{error}");
         }
-        let mut wrong = told();
+        let mut wrong = sample_report();
         wrong["config"]["verb"] = "replay".into();
         assert!(steered_page(wrong).is_err() && steered_page(Value::Null).is_err());
-        let mut large = told();
+        let mut large = sample_report();
         large["limitations"] = json!(["x".repeat(MOST_DATA_BYTES)]);
         assert!(matches!(steered_page(large), Err(SteeredError::TooLarge)));
     }

@@ -32,22 +32,22 @@ pub(crate) fn figures() -> Vec<Figure> {
     vec![
         (latency("written_mib_per_second", "MiB/s written", 0), rate),
         (latency("write_mean_ns", "write mean", 0), |one| {
-            told(one, |time| &time.latency.write, |own| own.mean_ns)
+            latency_cell(one, |time| &time.latency.write, |own| own.mean_ns)
         }),
         (latency("write_p99_ns", "write p99", 0), |one| {
-            told(one, |time| &time.latency.write, |own| own.p99_ns as f64)
+            latency_cell(one, |time| &time.latency.write, |own| own.p99_ns as f64)
         }),
         (latency("write_p99_99_ns", "write p99.99", 1), |one| {
-            told(one, |time| &time.latency.write, |own| own.p99_99_ns as f64)
+            latency_cell(one, |time| &time.latency.write, |own| own.p99_99_ns as f64)
         }),
         (latency("read_mean_ns", "read mean", 2), |one| {
-            told(one, |time| &time.latency.read, |own| own.mean_ns)
+            latency_cell(one, |time| &time.latency.read, |own| own.mean_ns)
         }),
         (latency("read_p99_ns", "read p99", 3), |one| {
-            told(one, |time| &time.latency.read, |own| own.p99_ns as f64)
+            latency_cell(one, |time| &time.latency.read, |own| own.p99_ns as f64)
         }),
         (latency("read_p99_99_ns", "read p99.99", 4), |one| {
-            told(one, |time| &time.latency.read, |own| own.p99_99_ns as f64)
+            latency_cell(one, |time| &time.latency.read, |own| own.p99_99_ns as f64)
         }),
         (latency("collection_share", "dies collect", 5), collection),
     ]
@@ -67,7 +67,7 @@ fn collection(scheme: &SchemeResult) -> Cell {
 }
 
 /// A cell for one latency of a scheme's reads or writes; empty where there were none.
-fn told(
+fn latency_cell(
     scheme: &SchemeResult,
     which: fn(&TimeReport) -> &LatencySummary,
     of: fn(&LatencySummary) -> f64,

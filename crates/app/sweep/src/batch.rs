@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_compare::{Fault, Format, NamedDrive, Result, TimeOptions};
+use anabranch_compare::{CompareError, ComparedDrive, Format, Result, TimeOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::key::key;
@@ -44,7 +44,7 @@ pub struct Common {
     /// Whether the drive gets no discards.
     pub no_discards: bool,
     /// The drive.
-    pub drive: NamedDrive,
+    pub drive: ComparedDrive,
     /// Settings of simulated time.
     pub time: TimeOptions,
     /// Seed of everything random.
@@ -112,7 +112,7 @@ impl Batch {
 pub(crate) fn parse_format(name: Option<&str>) -> Result<Option<Format>> {
     let parsed = name.map(|name| {
         let parsed = name.parse::<Format>();
-        parsed.map_err(|words| Fault::wrong_use(format!("format \"{name}\": {words}")))
+        parsed.map_err(|words| CompareError::wrong_use(format!("format \"{name}\": {words}")))
     });
     parsed.transpose()
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, fs::File, path::Path};
 
-use anabranch_compare::{Fault, Result};
+use anabranch_compare::{CompareError, Result};
 use anabranch_placement::{Bytes, SchemeSpec};
 use arrow_array::{
     Array, RecordBatch,
@@ -24,7 +24,7 @@ pub struct Cell {
     /// Seed of everything random.
     pub seed: u64,
     /// The kind of drive.
-    pub drive: Drive,
+    pub drive: GridDrive,
     /// The scheme.
     pub scheme: String,
     /// Whether it is a bound, which knows the future and cannot be built.
@@ -43,7 +43,7 @@ pub struct Cell {
 
 /// A kind of drive: the settings that grids vary. Drives filled to one share have many sizes, and are one kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Drive {
+pub struct GridDrive {
     /// The profile.
     pub device: String,
     /// The share of the drive that the trace's written pages fill; `None` where the drive has a size of its own.
@@ -63,7 +63,7 @@ pub struct Drive {
     pub internal_streams: u32,
 }
 
-impl fmt::Display for Drive {
+impl fmt::Display for GridDrive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, ", self.device)?;
         match (self.fill, self.logical_bytes) {
@@ -96,7 +96,7 @@ fn tenths(share: f64) -> f64 {
 pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let files = files(directory)?;
     if files.is_empty() {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "{} holds no cells of a sweep: `anabranch sweep GRID -o {0}` makes some",
             directory.display()
         )));
@@ -104,7 +104,7 @@ pub fn cells(directory: &Path) -> Result<Vec<Cell>> {
     let (mut cells, mut bounds) = (Vec::new(), HashMap::new());
     for path in files {
         let unread = |error: &dyn fmt::Display| {
-            Fault::wrong_use(format!("{} is no part of a sweep: {error}", path.display()))
+            CompareError::wrong_use(format!("{} is no part of a sweep: {error}", path.display()))
         };
         let file = File::open(&path).map_err(|error| unread(&error))?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file);
@@ -162,7 +162,7 @@ fn read(batch: &RecordBatch) -> Option<Vec<Cell>> {
             Some(_) => asked.map(|asked| asked.value(at)),
             None => Some(physical.value(at) as f64 / logical.value(at).max(1) as f64 - 1.0),
         };
-        Drive {
+        GridDrive {
             device: device.value(at).to_owned(),
             fill,
             logical_bytes: fill.is_none().then(|| logical.value(at)),

@@ -7,14 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anabranch_compare::{Fault, Result};
+use anabranch_compare::{CompareError, Result};
 use anabranch_trace::WholeFile;
 use arrow_array::cast::AsArray;
 use parquet::arrow::{ProjectionMask, arrow_reader::ParquetRecordBatchReaderBuilder};
 
 use crate::{
     batch::Batch,
-    look::{Look, Seen},
+    trace_survey::{Look, Seen},
 };
 
 /// The directory of the rows, below the sweep's.
@@ -64,7 +64,7 @@ pub fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     if !cells.exists() {
         return Ok(Vec::new());
     }
-    let unread = |error| Fault::failed(format!("cannot read {}: {error}", cells.display()));
+    let unread = |error| CompareError::failed(format!("cannot read {}: {error}", cells.display()));
     let mut paths = Vec::new();
     for entry in fs::read_dir(&cells).map_err(unread)? {
         let path = entry.map_err(unread)?.path();
@@ -82,7 +82,7 @@ pub fn files(directory: &Path) -> Result<Vec<PathBuf>> {
 /// The names of the cells in a file.
 fn names(path: &Path) -> Result<Vec<String>> {
     let strange = |error: &dyn std::fmt::Display| {
-        Fault::wrong_use(format!(
+        CompareError::wrong_use(format!(
             "{} is no part of a sweep ({error}): remove it, or sweep into another directory",
             path.display()
         ))
@@ -115,7 +115,7 @@ pub fn keep(directory: &Path, batch: &Batch, file: &[u8]) -> Result {
 }
 
 /// The findings of an earlier look at a trace, if there was one.
-pub fn recall(directory: &Path, look: &Look) -> Option<Seen> {
+pub fn load_survey(directory: &Path, look: &Look) -> Option<Seen> {
     let path = directory.join(LOOKS).join(format!("{}.json", look.key()));
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
 }
@@ -124,8 +124,8 @@ pub fn recall(directory: &Path, look: &Look) -> Option<Seen> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Result {
-    let text = serde_json::to_vec(seen).map_err(Fault::work)?;
+pub fn save_survey(directory: &Path, look: &Look, seen: &Seen) -> Result {
+    let text = serde_json::to_vec(seen).map_err(CompareError::work)?;
     write(
         &directory.join(LOOKS),
         &format!("{}.json", look.key()),
@@ -135,7 +135,8 @@ pub fn note(directory: &Path, look: &Look, seen: &Seen) -> Result {
 
 /// Writes a file that appears whole or not at all.
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result {
-    let failed = |error| Fault::failed(format!("cannot write {}: {error}", directory.display()));
+    let failed =
+        |error| CompareError::failed(format!("cannot write {}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(failed)?;
     let mut file = WholeFile::create(directory.join(name))?;
     file.write_all(bytes).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anabranch_compare::{Fault, Result};
+use anabranch_compare::{CompareError, Result};
 use anabranch_report::{Fleet, FleetDrive, FleetScheme};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
             || cell.trace.clone(),
         );
         let name = cell.drive.to_string();
-        let settings = serde_json::to_value(&cell.drive).map_err(Fault::work)?;
+        let settings = serde_json::to_value(&cell.drive).map_err(CompareError::work)?;
         let drive = place(
             &mut fleet.drives,
             |drive| drive.name == name,
@@ -63,7 +63,7 @@ pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
     let groups = summed_up(&all).into_iter().map(serde_json::to_value);
     fleet.groups = groups
         .collect::<Result<Vec<Value>, _>>()
-        .map_err(Fault::work)?;
+        .map_err(CompareError::work)?;
     Ok(fleet)
 }
 

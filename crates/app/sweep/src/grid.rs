@@ -1,8 +1,8 @@
 //! The grid that a sweep is asked for, as a TOML file.
 
 use anabranch_compare::{
-    ComparisonOptions, DriveOptions, Fault, ReplayOptions, Result, Sampling, TimeOptions, number,
-    parsed_list, text_list,
+    CompareError, ComparisonOptions, DriveOptions, ReplayOptions, Result, Sampling, TimeOptions,
+    number, parsed_list, text_list,
 };
 use anabranch_ssd::relocate::RelocationKind;
 use serde::Deserialize;
@@ -65,7 +65,7 @@ impl Grid {
     pub fn parse(name: &str, text: &str) -> Result<Grid> {
         let grid: Grid = toml::from_str(text).map_err(|error| {
             let words = error.to_string();
-            Fault::wrong_use(format!("grid {name}: {}", words.trim_end()))
+            CompareError::wrong_use(format!("grid {name}: {}", words.trim_end()))
         })?;
         for (what, count) in [
             ("traces", grid.traces.len()),
@@ -73,14 +73,14 @@ impl Grid {
             ("seeds", grid.seeds.len()),
         ] {
             if count == 0 {
-                return Err(Fault::wrong_use(format!(
+                return Err(CompareError::wrong_use(format!(
                     "grid {name}: {what} is an empty list"
                 )));
             }
         }
         grid.question().validate(grid.traces.len())?;
         if grid.sample == Some(Sampling::Auto) {
-            return Err(Fault::wrong_use(format!(
+            return Err(CompareError::wrong_use(format!(
                 "grid {name}: sample = \"auto\" finds out by trial what a cell costs, and a sweep must know before: \
                  give a rate, as in sample = \"1/64\""
             )));

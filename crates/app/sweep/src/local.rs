@@ -9,17 +9,17 @@ use std::{
     time::Duration,
 };
 
-use anabranch_compare::{Fault, FaultKind, Result, Watch};
+use anabranch_compare::{CompareError, CompareErrorKind, Result, Watch};
 
 use tracing::{debug, info, warn};
 
 use crate::{
     batch::Batch,
-    finished::{Finished, keep, note, recall},
+    finished::{Finished, keep, load_survey, save_survey},
     grid::Grid,
-    look::{Look, Seen, look},
     plan::{Failures, Plan},
     run::run,
+    trace_survey::{Look, Seen, survey_trace},
     traces::local_traces,
 };
 
@@ -61,7 +61,7 @@ pub struct Done<'a> {
     /// The batch.
     pub batch: &'a Batch,
     /// The reason of its failure; `None` if it is on disk.
-    pub fault: Option<&'a Fault>,
+    pub fault: Option<&'a CompareError>,
 }
 
 /// The outcome of a sweep.
@@ -145,7 +145,7 @@ impl Sweep {
                 debug!(batch = batch.name(), "done");
                 reporter.done(&Done { batch, fault: None });
             }
-            Err(fault) if fault.kind == FaultKind::Interrupted => return Err(fault),
+            Err(fault) if fault.kind == CompareErrorKind::Interrupted => return Err(fault),
             Err(fault) if batch.schemes.len() > 1 => {
                 info!(batch = batch.name(), %fault, "batch failed: its cells one by one");
                 return Ok(batch.singles());
@@ -171,13 +171,16 @@ fn look_at(
     reporter: &mut dyn Reporter,
 ) -> Result<(Vec<Seen>, Failures)> {
     let mut unseen = Vec::new();
-    let mut all: Vec<Option<Seen>> = looks.iter().map(|look| recall(directory, look)).collect();
+    let mut all: Vec<Option<Seen>> = looks
+        .iter()
+        .map(|look| load_survey(directory, look))
+        .collect();
     let missing = |(place, seen): (usize, &Option<Seen>)| seen.is_none().then_some(place);
     let left: Vec<usize> = all.iter().enumerate().filter_map(missing).collect();
     let mut done = looks.len() - left.len();
     let work = |&place: &usize, watch: &mut dyn Watch| match looks.get(place) {
-        Some(asked) => look(asked, Path::new(&asked.trace), watch),
-        None => Err(Fault::interrupted()),
+        Some(asked) => survey_trace(asked, Path::new(&asked.trace), watch),
+        None => Err(CompareError::interrupted()),
     };
     spread(
         left,
@@ -187,10 +190,10 @@ fn look_at(
         |place, seen, reporter| {
             match (seen, all.get_mut(place), looks.get(place)) {
                 (Ok(seen), Some(slot), Some(asked)) => {
-                    note(directory, asked, &seen)?;
+                    save_survey(directory, asked, &seen)?;
                     *slot = Some(seen);
                 }
-                (Err(fault), _, Some(asked)) if fault.kind != FaultKind::Interrupted => {
+                (Err(fault), _, Some(asked)) if fault.kind != CompareErrorKind::Interrupted => {
                     warn!(trace = asked.trace, %fault, "trace cannot be read");
                     unseen.push((asked.trace.clone(), fault));
                 }
@@ -211,7 +214,7 @@ struct Flag<'a>(&'a Mutex<bool>);
 impl Watch for Flag<'_> {
     fn done(&mut self, _share: f64) -> Result {
         if *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Err(Fault::interrupted())
+            Err(CompareError::interrupted())
         } else {
             Ok(())
         }
@@ -244,7 +247,7 @@ fn spread<T: Send, R: Send>(
                 while let Some(task) = next() {
                     let result = work(&task, &mut Flag(over));
                     let interrupted =
-                        matches!(&result, Err(fault) if fault.kind == FaultKind::Interrupted);
+                        matches!(&result, Err(fault) if fault.kind == CompareErrorKind::Interrupted);
                     if sender.send((task, result)).is_err() || interrupted {
                         break;
                     }
@@ -262,7 +265,7 @@ fn spread<T: Send, R: Send>(
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             if outcome.is_ok() && reporter.is_over() {
-                outcome = Err(Fault::interrupted());
+                outcome = Err(CompareError::interrupted());
             }
             if outcome.is_err() {
                 end();

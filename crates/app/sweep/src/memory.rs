@@ -1,10 +1,10 @@
 //! The most memory that a batch takes.
 
-use anabranch_compare::{Fault, NamedDrive, Result, SAMPLES};
+use anabranch_compare::{CompareError, ComparedDrive, Result, SAMPLES};
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Lane;
 
-use crate::look::Seen;
+use crate::trace_survey::Seen;
 
 /// Bytes of a lane's device for each page of its flash, in tenths (measured: docs/device.md).
 const DEVICE_TENTHS: u64 = 87;
@@ -28,7 +28,7 @@ const BASE_BYTES: u64 = 96 << 20;
 /// The parts of a batch that decide its memory, besides the drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needs<'a> {
-    pub(crate) drive: &'a NamedDrive,
+    pub(crate) drive: &'a ComparedDrive,
     pub(crate) seen: &'a Seen,
     pub(crate) fills: bool,
     pub(crate) packs: bool,
@@ -49,7 +49,10 @@ impl Needs<'_> {
         for spec in specs {
             // A host that collects has a model and a rehearsal beside the drive.
             let drives = if spec.collection().is_some() { 3 } else { 1 };
-            lanes += drives * Lane::trials(spec, config).map_err(Fault::usage)?.len() as u64;
+            lanes += drives
+                * Lane::trials(spec, config)
+                    .map_err(CompareError::usage)?
+                    .len() as u64;
         }
         // Each sample has drives of its own.
         let (samples, whole) = match self.drive.thinned {

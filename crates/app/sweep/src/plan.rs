@@ -2,22 +2,24 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use anabranch_compare::{Asked, Fault, NamedDrive, Result, grid, load, read_text, schemes};
+use anabranch_compare::{
+    CompareError, ComparedDrive, DriveQuery, Result, grid, load, read_text, schemes,
+};
 use anabranch_placement::SchemeSpec;
 
 use crate::{
     batch::{Batch, Common},
     finished::Finished,
     grid::Grid,
-    look::{Look, Seen},
     memory::Needs,
+    trace_survey::{Look, Seen},
 };
 
 /// The most cells of a sweep (our choice: a week of one core at 16 cells a second).
 const MOST_CELLS: u128 = 10_000_000;
 
 /// Work that could not be done, by name, with the reason.
-pub type Failures = Vec<(String, Fault)>;
+pub type Failures = Vec<(String, CompareError)>;
 
 /// The batches that a sweep must do.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +73,7 @@ impl Grid {
         if cells <= MOST_CELLS {
             Ok(())
         } else {
-            Err(Fault::wrong_use(format!(
+            Err(CompareError::wrong_use(format!(
                 "the grid has {cells} cells, and a sweep may have {MOST_CELLS}: give fewer values, or several grids"
             )))
         }
@@ -148,7 +150,7 @@ impl Grid {
     }
 
     /// The drives for a trace, each with the share that the trace fills.
-    fn drives(&self, seen: &Seen) -> Result<Vec<Asked>> {
+    fn drives(&self, seen: &Seen) -> Result<Vec<DriveQuery>> {
         let origin = seen.origin(&self.drive)?;
         grid(&self.question(), &origin, &mut |page_bytes| {
             Ok(seen.pages.get(&page_bytes).copied().unwrap_or(0))
@@ -158,7 +160,7 @@ impl Grid {
     fn common(
         &self,
         seen: &Seen,
-        drive: &NamedDrive,
+        drive: &ComparedDrive,
         fill: Option<f64>,
         seed: u64,
         texts: &BTreeMap<String, String>,
@@ -185,7 +187,7 @@ impl Grid {
 
 impl Plan {
     /// Notes cells that are not possible.
-    fn cannot(&mut self, trace: &str, drive: &str, specs: &[SchemeSpec], fault: &Fault) {
+    fn cannot(&mut self, trace: &str, drive: &str, specs: &[SchemeSpec], fault: &CompareError) {
         for spec in specs {
             let name = format!("{trace} on {drive}: {}", spec.name());
             self.impossible.push((name, fault.clone()));
@@ -207,7 +209,7 @@ impl Plan {
             }
             (Err(_), _) => None,
             (Ok(bytes), [one]) if bytes > most_bytes => {
-                return Err(Fault::wrong_use(format!(
+                return Err(CompareError::wrong_use(format!(
                     "{} on {} with {} takes up to {bytes} bytes of memory, and a worker may have \
                      {most_bytes}: allow more (--memory), or leave it out",
                     common.trace,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_compare::{Fault, Result};
+use anabranch_compare::{CompareError, Result};
 use anabranch_replay::{Comparison, SchemeResult};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -164,7 +164,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn text(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(Fault::work)
+    serde_json::to_string(value).map_err(CompareError::work)
 }
 
 impl Value {
@@ -218,8 +218,8 @@ pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
     let rows: Vec<Cell<'_>> = schemes.iter().map(cell).collect();
     let columns = COLUMNS.iter().map(|(_, value)| value.array(&rows));
     let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
-    let records = RecordBatch::try_new(schema(), columns).map_err(Fault::work)?;
-    let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(Fault::work)?;
+    let records = RecordBatch::try_new(schema(), columns).map_err(CompareError::work)?;
+    let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(CompareError::work)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::UNCOMPRESSED)
         .set_column_compression(OUTCOME.into(), Compression::ZSTD(level))
@@ -227,8 +227,8 @@ pub(crate) fn file(batch: &Batch, outcome: &Comparison) -> Result<Vec<u8>> {
         .build();
     let mut bytes = Vec::new();
     let writer = ArrowWriter::try_new(&mut bytes, schema(), Some(properties));
-    let mut writer = writer.map_err(Fault::work)?;
-    writer.write(&records).map_err(Fault::work)?;
-    writer.close().map_err(Fault::work)?;
+    let mut writer = writer.map_err(CompareError::work)?;
+    writer.write(&records).map_err(CompareError::work)?;
+    writer.close().map_err(CompareError::work)?;
     Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::Path};
 
 use anabranch_compare::{
-    Cell, ComparisonOptions, Filled, Question, ReplayOptions, Result, Sampling, TraceFile, Watch,
+    Case, ComparisonOptions, Filled, Question, ReplayOptions, Result, Sampling, TraceFile, Watch,
     learn, schemes,
 };
 
@@ -31,7 +31,7 @@ pub fn run(batch: &Batch, path: &Path, watch: &mut dyn Watch) -> Result<Vec<u8>>
             Some(Filled { fill, numbers })
         }
     };
-    let cell = Cell {
+    let cell = Case {
         drive: common.drive.clone(),
         filled,
         options: Vec::new(),

@@ -168,14 +168,14 @@ impl Rivals<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cells::Drive;
+    use crate::cells::GridDrive;
 
     fn cell(trace: &str, scheme: &str, copied_bytes: u64) -> Cell {
         Cell {
             comparison: trace.into(),
             trace: trace.into(),
             seed: 0,
-            drive: Drive::default(),
+            drive: GridDrive::default(),
             scheme: scheme.into(),
             is_bound: scheme == "oracle",
             host_bytes: 100,

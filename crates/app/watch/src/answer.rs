@@ -13,7 +13,7 @@ const CAPACITIES: f64 = 2.0;
 /// Kind of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum AnswerKind {
     /// A scheme makes the flash last longer, by more than the errors of both.
     WorthIt,
     /// None does.
@@ -30,7 +30,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// Kind of the answer.
-    pub kind: Kind,
+    pub kind: AnswerKind,
     /// One sentence.
     pub words: String,
     /// The best scheme.
@@ -57,32 +57,32 @@ impl Answer {
             .zip(waf(best))
             .map(|(before, best)| before / best);
         let kind = match (before.zip(best), life) {
-            (None, _) => Kind::NotCompared,
-            (_, None) => Kind::TooEarly,
-            _ if capacities < CAPACITIES => Kind::TooEarly,
+            (None, _) => AnswerKind::NotCompared,
+            (_, None) => AnswerKind::TooEarly,
+            _ if capacities < CAPACITIES => AnswerKind::TooEarly,
             (Some((before, best)), Some(life)) => judged(before, best, life),
         };
         let name = best.map_or("", |best| best.name.as_str());
         let figures = format!(
             "WAF {} on an ordinary drive, {} with {name}",
-            told(before),
-            told(best)
+            describe(before),
+            describe(best)
         );
         let words = match kind {
-            Kind::WorthIt => format!(
+            AnswerKind::WorthIt => format!(
                 "streams pay: the flash lasts {:.2} times as long as on an ordinary drive ({figures})",
                 life.unwrap_or(1.0)
             ),
-            Kind::NotWorthIt => format!("streams do not pay: {figures}"),
-            Kind::Unclear => {
+            AnswerKind::NotWorthIt => format!("streams do not pay: {figures}"),
+            AnswerKind::Unclear => {
                 format!(
                     "streams may pay, within the error: {figures}; more samples or a finer rate tell"
                 )
             }
-            Kind::TooEarly => format!(
+            AnswerKind::TooEarly => format!(
                 "too early to tell: {capacities:.2} capacities written, {CAPACITIES} are needed ({figures} so far)"
             ),
-            Kind::NotCompared => {
+            AnswerKind::NotCompared => {
                 format!(
                     "nothing to compare: name {ORDINARY}, an ordinary drive, and another scheme with --scheme"
                 )
@@ -97,20 +97,20 @@ impl Answer {
     }
 }
 
-fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> Kind {
+fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> AnswerKind {
     let errors = before.window_error.unwrap_or(0.0) + best.window_error.unwrap_or(0.0);
     let gain = before.waf_window.unwrap_or(1.0) - best.waf_window.unwrap_or(1.0);
     if life < WORTH {
-        Kind::NotWorthIt
+        AnswerKind::NotWorthIt
     } else if gain > errors {
-        Kind::WorthIt
+        AnswerKind::WorthIt
     } else {
-        Kind::Unclear
+        AnswerKind::Unclear
     }
 }
 
 /// A scheme's WAF with its error, in a word.
-fn told(scheme: Option<&SchemeView>) -> String {
+fn describe(scheme: Option<&SchemeView>) -> String {
     let waf = ratio(scheme.and_then(|scheme| scheme.waf_window));
     match scheme.and_then(|scheme| scheme.window_error) {
         Some(error) => format!("{waf} ± {error:.3}"),
@@ -149,13 +149,13 @@ mod tests {
         let pays = answer(1.2, 0.01, 3.0);
         assert_eq!(
             (pays.kind, pays.best.as_deref()),
-            (Kind::WorthIt, Some("pcstream+fdp"))
+            (AnswerKind::WorthIt, Some("pcstream+fdp"))
         );
         assert!(pays.words.contains("1.25 times"), "{}", pays.words);
-        assert_eq!(answer(1.2, 0.2, 3.0).kind, Kind::Unclear);
-        assert_eq!(answer(1.49, 0.0, 3.0).kind, Kind::NotWorthIt);
-        assert_eq!(answer(1.2, 0.01, 0.5).kind, Kind::TooEarly);
+        assert_eq!(answer(1.2, 0.2, 3.0).kind, AnswerKind::Unclear);
+        assert_eq!(answer(1.49, 0.0, 3.0).kind, AnswerKind::NotWorthIt);
+        assert_eq!(answer(1.2, 0.01, 0.5).kind, AnswerKind::TooEarly);
         let alone = Answer::of(&[scheme("baseline+gc", 1.5, None)], 3.0);
-        assert_eq!((alone.kind, alone.life), (Kind::NotCompared, None));
+        assert_eq!((alone.kind, alone.life), (AnswerKind::NotCompared, None));
     }
 }

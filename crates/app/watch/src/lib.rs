@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use anabranch_replay::Drawn;
-//! use anabranch_watch::{Answer, Kind, SchemeView, Track, Written};
+//! use anabranch_watch::{Answer, AnswerKind, SchemeView, Track, Written};
 //!
 //! // What shadow drives of 1 GiB wrote, looked at sixteen times a capacity, for three capacities.
 //! let capacity_bytes = 1 << 30;
@@ -19,7 +19,7 @@
 //! };
 //!
 //! let answer = Answer::of(&[scheme("baseline+gc", 50), scheme("pcstream", 20)], 3.0);
-//! assert_eq!(answer.kind, Kind::WorthIt);
+//! assert_eq!(answer.kind, AnswerKind::WorthIt);
 //! assert_eq!(answer.best.as_deref(), Some("pcstream"));
 //! assert!(answer.words.starts_with("streams pay: the flash lasts 1.25 times as long"));
 //! ```
@@ -35,7 +35,7 @@ mod state;
 mod terminal;
 mod track;
 
-pub use answer::{Answer, Kind};
+pub use answer::{Answer, AnswerKind};
 pub use budget::{Budget, Excess, Limits};
 pub use labels::ContextLabels;
 pub use metrics::{metrics, scheme_metrics};

@@ -4,7 +4,7 @@ use anabranch_replay::ContextLives;
 use anabranch_report::{Exposition, Labels, Metric};
 
 use crate::{
-    answer::Kind,
+    answer::AnswerKind,
     labels::ContextLabels,
     scheme_view::SchemeView,
     snapshot::{DeviceView, Snapshot},
@@ -28,19 +28,19 @@ pub fn metrics(snapshot: &Snapshot, labels: &[ContextLabels]) -> String {
     of_drives(&mut text, &devices);
     let own = &snapshot.own;
     let alone = |value: f64| [(Vec::new(), value)];
-    text.tell(
+    text.family(
         "cpu_seconds",
         Metric::Counter,
         "Processor time of the watcher",
         alone(own.cpu_s),
     );
-    text.tell(
+    text.family(
         "memory_bytes",
         Metric::Gauge,
         "Memory of the watcher",
         alone(own.memory_bytes as f64),
     );
-    text.tell(
+    text.family(
         "kernel_memory_bytes",
         Metric::Gauge,
         "Memory the kernel holds for its probes",
@@ -119,15 +119,15 @@ fn of_devices(text: &mut Exposition, devices: &[Labelled<'_>]) {
         let values = devices
             .iter()
             .map(|(device, _)| (label(device), of(device)));
-        text.tell(name, metric, help, values);
+        text.family(name, metric, help, values);
     }
 }
 
 fn pays(device: &DeviceView) -> f64 {
     match device.answer.kind {
-        Kind::WorthIt => 1.0,
-        Kind::NotWorthIt => 0.0,
-        Kind::Unclear | Kind::TooEarly | Kind::NotCompared => f64::NAN,
+        AnswerKind::WorthIt => 1.0,
+        AnswerKind::NotWorthIt => 0.0,
+        AnswerKind::Unclear | AnswerKind::TooEarly | AnswerKind::NotCompared => f64::NAN,
     }
 }
 
@@ -188,7 +188,7 @@ pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels<'static>, &Schem
             Some((labels, of(scheme)?))
         };
         let values: Vec<_> = schemes.iter().filter_map(value).collect();
-        text.tell(name, metric, help, values);
+        text.family(name, metric, help, values);
     }
 }
 
@@ -206,7 +206,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
         let others = (labelled(device, OTHERS), labels.other_bytes() as f64);
         own.chain([others]).collect::<Vec<_>>()
     });
-    text.tell(
+    text.family(
         "context_written_bytes",
         Metric::Counter,
         "Bytes by program context",
@@ -231,7 +231,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
         labels.push(("label", context.label.clone()));
         vec![(labels, 1.0)]
     });
-    text.tell(
+    text.family(
         "context_info",
         Metric::Gauge,
         "Who a context is; those that write most",
@@ -246,7 +246,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
         });
         quantiles.collect()
     });
-    text.tell(
+    text.family(
         "context_lifetime_bytes",
         Metric::Gauge,
         "Lifetimes that so many of a context's bytes did not outlive, in bytes written to the device",
@@ -282,6 +282,6 @@ fn of_drives(text: &mut Exposition, devices: &[Labelled<'_>]) {
             let drive = device.drive.as_ref()?;
             Some((label(device), of(drive)?))
         });
-        text.tell(name, metric, help, values);
+        text.family(name, metric, help, values);
     }
 }

@@ -135,7 +135,7 @@ impl Tenants {
 
     /// Frees the streams of those who wrote nothing of late. Who shared a stream of his own for
     /// want of others may now find one.
-    fn look(&mut self, now_pages: u64) {
+    fn free_absent(&mut self, now_pages: u64) {
         self.look_at = now_pages + self.absence_pages;
         let mut left = false;
         for place in 0..self.places.len() {
@@ -221,7 +221,7 @@ impl Place {
 impl Assign for Tenants {
     fn assign(&mut self, write: &Write) -> StreamId {
         if write.now_pages >= self.look_at {
-            self.look(write.now_pages);
+            self.free_absent(write.now_pages);
         }
         let place = self.place(write.tenant);
         if !self.places[place].is_present {

@@ -3,7 +3,7 @@
 //! A comparison that keeps details remembers who wrote each logical page (8 bytes a page and
 //! scheme) and looks at the whole drive a few dozen times; one that does not pays nothing.
 
-mod kept;
+mod kept_survey;
 mod map;
 mod owners;
 mod survey;
@@ -13,7 +13,7 @@ mod watch;
 use anabranch_trace::ContextKind;
 use serde::{Deserialize, Serialize};
 
-pub use kept::{Alive, KeptContext, KeptSurvey};
+pub use kept_survey::{Alive, KeptContext, KeptSurvey};
 pub use map::{DriveMap, Moment};
 pub use survey::Survey;
 pub(crate) use watch::Watch;

@@ -126,7 +126,7 @@ impl Fleet {
     /// # Errors
     /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn send_to(&self, feed: usize, batch: &Arc<[Io]>) -> Result<(), FleetError> {
-        self.tell(&News::Requests(feed, Arc::clone(batch)))
+        self.broadcast(&News::Requests(feed, Arc::clone(batch)))
     }
 
     /// Sends names to every lane, to be learned before all requests that are sent later.
@@ -134,7 +134,7 @@ impl Fleet {
     /// # Errors
     /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn learn(&self, names: &Arc<Names>) -> Result<(), FleetError> {
-        self.tell(&News::Names(Arc::clone(names)))
+        self.broadcast(&News::Names(Arc::clone(names)))
     }
 
     /// Waits until everything sent is performed, also the writes that lanes gather in batches.
@@ -143,7 +143,7 @@ impl Fleet {
     /// When a lane has failed; [`Fleet::finish`] gives the reason.
     pub fn drain(&self) -> Result<(), FleetError> {
         let (done, all_done) = mpsc::sync_channel(self.senders.len());
-        self.tell(&News::Drain(done))?;
+        self.broadcast(&News::Drain(done))?;
         let drained = all_done.iter().take(self.senders.len()).count();
         if drained == self.senders.len() {
             Ok(())
@@ -152,7 +152,7 @@ impl Fleet {
         }
     }
 
-    fn tell(&self, news: &News) -> Result<(), FleetError> {
+    fn broadcast(&self, news: &News) -> Result<(), FleetError> {
         self.senders
             .iter()
             .try_for_each(|sender| sender.send(news.clone()))

@@ -55,7 +55,7 @@ impl Foresight {
     ///
     /// # Errors
     /// When the request does not fit the drive.
-    pub fn note(&mut self, io: &Io) -> Result<(), LaneError> {
+    pub fn record(&mut self, io: &Io) -> Result<(), LaneError> {
         self.records += 1;
         let pages = match io.operation {
             Operation::Write => self.pages.written(io),

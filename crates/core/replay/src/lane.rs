@@ -26,7 +26,7 @@ use crate::{
     pages::{BeyondDrive, Pages},
     series::Series,
 };
-use rehearsal::Rehearsal;
+use rehearsal::HostRehearsal;
 
 /// Single-page writes of one stream are handed to the device in batches of this many, so that
 /// their cache misses overlap (our choice).
@@ -151,7 +151,7 @@ pub struct Lane {
     /// The sample of pages that the device has, where the scheme is shown more.
     pub(crate) sample: Option<Sample>,
     /// Comparison of a host that collects.
-    rehearsal: Option<Box<Rehearsal>>,
+    rehearsal: Option<Box<HostRehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
     /// clock that both halves of a scheme use.
     pub(crate) clock_pages: u64,
@@ -230,7 +230,7 @@ impl Lane {
     /// page.
     pub fn watch(&mut self) {
         let mut watch = Watch::new(self.driven.engine.config());
-        watch.look(&self.driven.engine);
+        watch.sample(&self.driven.engine);
         self.driven.watch = Some(Box::new(watch));
     }
 
@@ -566,7 +566,7 @@ impl Driven {
         self.series.record(self.engine.counters());
         self.peak_mapped_pages = self.peak_mapped_pages.max(self.engine.mapped_pages());
         if let Some(watch) = &mut self.watch {
-            watch.look(&self.engine);
+            watch.sample(&self.engine);
         }
     }
 

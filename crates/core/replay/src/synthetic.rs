@@ -10,12 +10,12 @@ mod cassandra;
 mod fio;
 mod held;
 mod jobs;
-mod kept;
 mod llm;
 mod lsm;
 mod mail;
 mod mysql;
 mod rocksdb;
+mod sampled_jobs;
 mod settings;
 mod shuffle;
 mod tenants;
@@ -29,7 +29,7 @@ use anabranch_trace::{
 };
 use held::Held;
 use jobs::{Job, side_by_side};
-pub use kept::Kept;
+pub use sampled_jobs::Kept;
 use settings::Setting;
 use thiserror::Error;
 
@@ -74,7 +74,7 @@ impl Plan {
 
 /// One kind of load.
 #[derive(Debug)]
-pub struct Kind {
+pub struct LoadKind {
     /// The load's name.
     pub name: &'static str,
     /// Description of the load, one line.
@@ -98,7 +98,7 @@ enum Make {
 }
 
 /// Every load.
-pub static KINDS: [Kind; 16] = [
+pub static KINDS: [LoadKind; 16] = [
     fio::FMS16,
     fio::EMMC,
     fio::ZIPF,
@@ -152,7 +152,7 @@ fn known() -> String {
 /// A load with its plan.
 #[derive(Debug, Clone)]
 pub struct Synthetic {
-    kind: &'static Kind,
+    kind: &'static LoadKind,
     plan: Plan,
     held: Held,
 }

@@ -26,7 +26,7 @@ fn drive() -> Config {
 
 fn foresee(ios: &[Io], drive: &Config) -> Arc<Future> {
     let mut foresight = Foresight::new(drive);
-    ios.iter().for_each(|io| foresight.note(io).unwrap());
+    ios.iter().for_each(|io| foresight.record(io).unwrap());
     Arc::new(foresight.finish())
 }
 

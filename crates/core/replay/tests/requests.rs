@@ -56,7 +56,7 @@ fn run(spec: &SchemeSpec, ios: &[Io]) -> TimeReport {
         },
     };
     let mut foresight = Foresight::new(&drive);
-    ios.iter().for_each(|io| foresight.note(io).unwrap());
+    ios.iter().for_each(|io| foresight.record(io).unwrap());
     let start = Start {
         future: Some(&Arc::new(foresight.finish())),
         clock: Some(&clock),

@@ -34,7 +34,7 @@ pub use emmc::{
     Activation, Capabilities, ContextConf, ContextCounts, EmmcCard, EmmcCommand, EmmcContexts,
     EraseCounts, Extent, Refused, Reliability, Rule,
 };
-pub use scope::{Host, Scope};
+pub use scope::{Scope, StreamHost};
 pub use scsi::ScsiStreams;
 
 use crate::{
@@ -168,7 +168,7 @@ impl StreamTable {
             return settled(StreamId::DEFAULT);
         }
         if let Some(&stream) = self.open.get(&(scope, identifier)) {
-            self.touch(scope, identifier, stream);
+            self.mark_used(scope, identifier, stream);
             return settled(stream);
         }
         self.open_by_write(scope, identifier)
@@ -369,10 +369,10 @@ impl StreamTable {
         }
     }
 
-    fn touch(&mut self, scope: Scope, identifier: u16, stream: StreamId) {
+    fn mark_used(&mut self, scope: Scope, identifier: u16, stream: StreamId) {
         self.clock += 1;
         let now = self.clock;
-        self.account(scope).touch(stream, now);
+        self.account(scope).mark_used(stream, now);
         self.last = Some((scope, identifier, stream));
     }
 
@@ -381,7 +381,7 @@ impl StreamTable {
         let stream = self.free.pop()?;
         self.holders[stream.index()] = Some((scope, identifier));
         self.open.insert((scope, identifier), stream);
-        self.touch(scope, identifier, stream);
+        self.mark_used(scope, identifier, stream);
         Some(stream)
     }
 

@@ -11,8 +11,8 @@ use anabranch_ssd::{
     Config, PageRange, StreamId,
     relocate::RelocationKind,
     streams::{
-        Allocation, AtClose, Host, Resolution, Scope, ScsiStreams, StreamError, StreamParameters,
-        StreamTable,
+        Allocation, AtClose, Resolution, Scope, ScsiStreams, StreamError, StreamHost,
+        StreamParameters, StreamTable,
     },
 };
 use driven::Driven;
@@ -20,15 +20,15 @@ use proptest::prelude::*;
 
 const A: Scope = Scope {
     namespace: 1,
-    host: Host::Identified(0xa),
+    host: StreamHost::Identified(0xa),
 };
 const B: Scope = Scope {
     namespace: 1,
-    host: Host::Identified(0xb),
+    host: StreamHost::Identified(0xb),
 };
 const C: Scope = Scope {
     namespace: 2,
-    host: Host::Identified(0xc),
+    host: StreamHost::Identified(0xc),
 };
 
 fn on(stream: u16) -> Resolution {
@@ -77,7 +77,7 @@ fn an_identifier_means_a_stream_of_one_host_unless_hosts_share_them() {
     assert_eq!(shared.parameters(A).allocated, 1);
     // A host without an identifier shares with nobody.
     let anonymous = |controller| Scope {
-        host: Host::Anonymous(controller),
+        host: StreamHost::Anonymous(controller),
         ..A
     };
     assert_eq!(shared.resolve(anonymous(1), 5), on(3));

@@ -100,7 +100,7 @@ fn foreign(c: &mut Criterion) {
         b.iter(|| {
             let mut survey = Survey::default();
             read(text, Format::Fiu, |ios| {
-                ios.iter().for_each(|io| survey.note(io))
+                ios.iter().for_each(|io| survey.record(io))
             });
             survey.summary()
         });

@@ -3,7 +3,7 @@
 use anabranch_steer::nvme::{self, Configuration, PlacementHandle, Queue, opcode};
 use anabranch_steer::written;
 
-use crate::link::{Command, Link};
+use crate::link::{DriveCommand, Link};
 use crate::series::Sample;
 use crate::{CalibrateError, findings::Isolation};
 
@@ -25,7 +25,7 @@ const MOST_HANDLES: usize = 16;
 
 /// Directive by which writes to a drive are placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placement {
+pub enum PlacementMethod {
     /// Flexible Data Placement.
     Fdp {
         /// Reclaim groups of the configuration.
@@ -39,21 +39,21 @@ pub enum Placement {
     None,
 }
 
-impl Placement {
+impl PlacementMethod {
     /// In a word.
     pub fn name(&self) -> &'static str {
         match self {
-            Placement::Fdp { .. } => "fdp",
-            Placement::Streams => "streams",
-            Placement::None => "none",
+            PlacementMethod::Fdp { .. } => "fdp",
+            PlacementMethod::Streams => "streams",
+            PlacementMethod::None => "none",
         }
     }
 
     /// Reclaim groups; one where there is no such thing.
     pub fn groups(&self) -> u32 {
         match self {
-            Placement::Fdp { groups, .. } => (*groups).max(1),
-            Placement::Streams | Placement::None => 1,
+            PlacementMethod::Fdp { groups, .. } => (*groups).max(1),
+            PlacementMethod::Streams | PlacementMethod::None => 1,
         }
     }
 }
@@ -74,7 +74,7 @@ pub struct About {
     /// Bytes of a reclaim unit, where it says.
     pub unit_bytes: Option<u64>,
     /// Directive by which writes to it are placed.
-    pub placement: Placement,
+    pub placement: PlacementMethod,
     /// Identifiers that writes may carry, the first few.
     pub identifiers: Vec<u16>,
     /// Handles there are.
@@ -106,7 +106,7 @@ enum Counter {
 }
 
 /// A drive under series of writes.
-pub struct Drive<'a> {
+pub struct CalibratedDrive<'a> {
     link: &'a mut dyn Link,
     about: About,
     endurance_group: u16,
@@ -116,12 +116,12 @@ pub struct Drive<'a> {
     data: Vec<u8>,
 }
 
-impl<'a> Drive<'a> {
+impl<'a> CalibratedDrive<'a> {
     /// Asks the drive what it is. Changes nothing, but for the Streams Directive, which is switched on.
     ///
     /// # Errors
     /// When it does not say, or counts nothing of its flash.
-    pub fn open(link: &'a mut dyn Link) -> Result<Drive<'a>, CalibrateError> {
+    pub fn open(link: &'a mut dyn Link) -> Result<CalibratedDrive<'a>, CalibrateError> {
         let controller = identify(link, 1, false)?;
         let namespace = identify(link, 0, true)?;
         let endurance_group = number(&namespace, 102, 2) as u16;
@@ -138,7 +138,7 @@ impl<'a> Drive<'a> {
                 about.block_bytes
             )));
         }
-        let mut drive = Drive {
+        let mut drive = CalibratedDrive {
             counter: Counter::Fdp,
             link,
             about,
@@ -168,7 +168,7 @@ impl<'a> Drive<'a> {
 
     /// Whether handles report the room left in their units.
     pub(crate) fn has_rooms(&self) -> bool {
-        matches!(self.about.placement, Placement::Fdp { .. })
+        matches!(self.about.placement, PlacementMethod::Fdp { .. })
     }
 
     /// The log that counts what goes to the flash, by name.
@@ -217,7 +217,7 @@ impl<'a> Drive<'a> {
 
     /// Flushes all data that were sent to its media.
     pub(crate) fn flush(&mut self) -> Result<(), CalibrateError> {
-        let command = Command {
+        let command = DriveCommand {
             what: "flush",
             queue: Queue::Io,
             opcode: FLUSH,
@@ -239,7 +239,7 @@ impl<'a> Drive<'a> {
             let blocks = (bytes / self.about.block_bytes) as u32;
             range[4..8].copy_from_slice(&blocks.to_le_bytes());
             range[8..].copy_from_slice(&(at / self.about.block_bytes).to_le_bytes());
-            let command = Command {
+            let command = DriveCommand {
                 what: "deallocate",
                 queue: Queue::Io,
                 opcode: DATASET_MANAGEMENT,
@@ -254,7 +254,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Looks at the counters.
-    pub(crate) fn look(&mut self) -> Result<Sample, CalibrateError> {
+    pub(crate) fn sample(&mut self) -> Result<Sample, CalibrateError> {
         let media = self.count(self.counter)?;
         let media = media.ok_or_else(|| {
             CalibrateError::Unfit(format!("the drive no longer has its {}", self.counter()))
@@ -276,7 +276,7 @@ impl<'a> Drive<'a> {
     }
 
     fn find_counter(&mut self) -> Result<(), CalibrateError> {
-        let has_fdp = matches!(self.about.placement, Placement::Fdp { .. });
+        let has_fdp = matches!(self.about.placement, PlacementMethod::Fdp { .. });
         let counters = [Counter::Fdp, Counter::Ocp];
         for counter in counters
             .into_iter()
@@ -314,17 +314,17 @@ impl<'a> Drive<'a> {
         start_bytes: u64,
         bytes: u64,
         place: Option<u16>,
-    ) -> Command {
+    ) -> DriveCommand {
         let first = start_bytes / self.about.block_bytes;
         let count = (bytes / self.about.block_bytes).saturating_sub(1) as u32;
         // Directive type: 1 streams, 2 data placement.
         let kind = match (place, &self.about.placement) {
-            (None, _) | (_, Placement::None) => 0,
-            (Some(_), Placement::Streams) => 1,
-            (Some(_), Placement::Fdp { .. }) => 2,
+            (None, _) | (_, PlacementMethod::None) => 0,
+            (Some(_), PlacementMethod::Streams) => 1,
+            (Some(_), PlacementMethod::Fdp { .. }) => 2,
         };
         let place = u32::from(place.unwrap_or(0)) << 16;
-        Command {
+        DriveCommand {
             what,
             queue: Queue::Io,
             opcode,
@@ -394,7 +394,7 @@ fn about(
 }
 
 /// Reads the drive's placement: identifiers, the told unit, and how many handles there are.
-type Placed = (Placement, Vec<u16>, Option<u64>, u16);
+type Placed = (PlacementMethod, Vec<u16>, Option<u64>, u16);
 
 fn placement(
     link: &mut dyn Link,
@@ -403,18 +403,18 @@ fn placement(
 ) -> Result<Placed, CalibrateError> {
     let has_fdp = number(controller, 96, 4) >> 19 & 1 == 1;
     if has_fdp && let Ok(handles) = handles(link) {
-        return told(link, endurance_group, &handles);
+        return placed_by_configuration(link, endurance_group, &handles);
     }
     let has_directives = number(controller, 256, 2) >> 5 & 1 == 1;
     if has_directives && let Some(count) = enable_streams(link) {
         let most = count.min(MOST_HANDLES as u16);
-        return Ok((Placement::Streams, (1..=most).collect(), None, count));
+        return Ok((PlacementMethod::Streams, (1..=most).collect(), None, count));
     }
-    Ok((Placement::None, Vec::new(), None, 0))
+    Ok((PlacementMethod::None, Vec::new(), None, 0))
 }
 
 /// Reads the configuration in force for these placement handles of the namespace.
-fn told(
+fn placed_by_configuration(
     link: &mut dyn Link,
     endurance_group: u16,
     handles: &[PlacementHandle],
@@ -446,7 +446,7 @@ fn told(
     let tried = || handles.iter().take(MOST_HANDLES);
     let told = tried().map(isolation).collect();
     Ok((
-        Placement::Fdp { groups, told },
+        PlacementMethod::Fdp { groups, told },
         tried().map(|one| one.identifier).collect(),
         configuration.as_ref().and_then(Configuration::unit_bytes),
         handles.len() as u16,
@@ -456,7 +456,7 @@ fn told(
 /// Switches the Streams Directive on; how many streams there are.
 fn enable_streams(link: &mut dyn Link) -> Option<u16> {
     const STREAMS: u32 = 1 << 8;
-    let enable = Command {
+    let enable = DriveCommand {
         what: "enable streams",
         queue: Queue::Admin,
         opcode: opcode::DIRECTIVE_SEND,
@@ -464,7 +464,7 @@ fn enable_streams(link: &mut dyn Link) -> Option<u16> {
         words: [0, 1, 1 | STREAMS, 0, 0, 0],
     };
     link.ask(&enable, &mut []).ok()?;
-    let parameters = Command {
+    let parameters = DriveCommand {
         what: "ask for streams",
         opcode: opcode::DIRECTIVE_RECEIVE,
         words: [32 / 4 - 1, 1 | STREAMS, 0, 0, 0, 0],
@@ -490,7 +490,7 @@ fn identify(
     namespace: bool,
 ) -> Result<Vec<u8>, CalibrateError> {
     let mut data = vec![0; 4096];
-    let command = Command {
+    let command = DriveCommand {
         what: "identify",
         queue: Queue::Admin,
         opcode: opcode::IDENTIFY,
@@ -509,7 +509,7 @@ fn log(
 ) -> Result<Vec<u8>, CalibrateError> {
     let mut data = vec![0; bytes];
     let dwords = (bytes / 4 - 1) as u32;
-    let command = Command {
+    let command = DriveCommand {
         what: "get a log page",
         queue: Queue::Admin,
         opcode: opcode::GET_LOG,
@@ -537,7 +537,7 @@ fn asking(
 ) -> impl FnMut(&'static str, nvme::placement::Command, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
 {
     |what, (queue, opcode, of_namespace), words, data| {
-        let command = Command {
+        let command = DriveCommand {
             what,
             queue,
             opcode,

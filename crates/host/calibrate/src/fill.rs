@@ -1,7 +1,7 @@
 //! The drive written in order, from its first block on, with a look at how units of the default handle end.
 
 use crate::CalibrateError;
-use crate::drive::{Drive, Piece};
+use crate::drive::{CalibratedDrive, Piece};
 use crate::series::{self, Sample};
 
 /// Bytes under way at a time (our choice).
@@ -43,7 +43,7 @@ impl Filled {
 }
 
 /// Writes the first so many bytes in order, without a look at anything.
-pub(crate) fn unwatched(drive: &mut Drive<'_>, bytes: u64) -> Result<(), CalibrateError> {
+pub(crate) fn unwatched(drive: &mut CalibratedDrive<'_>, bytes: u64) -> Result<(), CalibrateError> {
     let mut at = 0;
     while at < bytes {
         let piece = Piece {
@@ -61,14 +61,14 @@ pub(crate) fn unwatched(drive: &mut Drive<'_>, bytes: u64) -> Result<(), Calibra
 /// unit is looked at by itself: the first brings as much as there is room, the next twice as much, and so on in turn.
 /// All begin and end with a mapping unit; where that leaves no such writes, no end is looked at, but rooms are.
 pub(crate) fn in_order(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     bytes: u64,
     slot: u64,
     mapping_bytes: u64,
     most_lag_bytes: u64,
 ) -> Result<Filled, CalibrateError> {
     let mut falling = series::Falling::new(most_lag_bytes);
-    let begin = drive.look()?;
+    let begin = drive.sample()?;
     let (mut rooms, mut ends) = (Vec::new(), Vec::new());
     let last = drive.most_write_bytes();
     let mut looks = drive.has_rooms();
@@ -100,14 +100,14 @@ pub(crate) fn in_order(
         };
         let step = step.min(bytes - at);
         let ends_here = room.filter(|&room| step >= room);
-        let before = ends_here.map(|_| drive.look()).transpose()?;
+        let before = ends_here.map(|_| drive.sample()).transpose()?;
         drive.write(&[Piece {
             start_bytes: at,
             bytes: step,
             place: None,
         }])?;
         if let Some((room, before)) = ends_here.zip(before) {
-            ends.push((room, drive.look()?.copied_since(before)));
+            ends.push((room, drive.sample()?.copied_since(before)));
             looks = ends.len() < MOST_ENDS;
         }
         at += step;
@@ -119,7 +119,7 @@ pub(crate) fn in_order(
     }
     Ok(Filled {
         begin,
-        end: drive.look()?,
+        end: drive.sample()?,
         rooms,
         ends,
         rooms_lie,

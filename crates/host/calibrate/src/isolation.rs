@@ -9,7 +9,7 @@
 //!     write the rest
 //! ```
 
-use crate::drive::{About, Drive, Piece, Placement};
+use crate::drive::{About, CalibratedDrive, Piece, PlacementMethod};
 use crate::findings::{Handle, Isolation};
 use crate::random::Random;
 use crate::{CalibrateError, series};
@@ -78,7 +78,7 @@ impl Parts {
 fn unmeasured(about: &About) -> Vec<Handle> {
     let identifiers = about.identifiers.iter().enumerate();
     let told = |place: usize| match &about.placement {
-        Placement::Fdp { told, .. } => told.get(place).copied(),
+        PlacementMethod::Fdp { told, .. } => told.get(place).copied(),
         _ => None,
     };
     identifiers
@@ -94,7 +94,7 @@ fn unmeasured(about: &About) -> Vec<Handle> {
 
 /// The same, and with FDP whether each handle's writes take room of a unit of its own; a slot is written with each.
 pub(crate) fn unmeasured_and_mapped(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     slot_bytes: u64,
 ) -> Result<Vec<Handle>, CalibrateError> {
@@ -105,7 +105,7 @@ pub(crate) fn unmeasured_and_mapped(
 }
 
 /// Describes what the measurement of these handles cannot show.
-pub(crate) fn note(handles: &[Handle]) -> Option<String> {
+pub(crate) fn caveat(handles: &[Handle]) -> Option<String> {
     let initial = |handle: &&Handle| handle.told == Some(Isolation::Initial);
     let alone = handles.iter().filter(initial).count() == 1;
     let differs = |handle: &Handle| {
@@ -133,7 +133,7 @@ pub(crate) fn note(handles: &[Handle]) -> Option<String> {
 
 /// Tries all handles.
 pub(crate) fn handles(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     slot_bytes: u64,
     unit_bytes: u64,
@@ -157,9 +157,9 @@ pub(crate) fn handles(
         };
         let all = parts.piece(place, 0, parts.slots, handle.identifier);
         drive.discard(all.start_bytes, all.bytes)?;
-        let before = drive.look()?;
+        let before = drive.sample()?;
         drive.write(&[parts.piece(place, 0, rewritten_slots, handle.identifier)])?;
-        let after = drive.look()?;
+        let after = drive.sample()?;
         let sent = after.sent_bytes - before.sent_bytes;
         if let Some((isolation, share)) = series::isolation(sent, after.copied_since(before)) {
             handle.measured = Some(isolation);
@@ -173,7 +173,7 @@ pub(crate) fn handles(
 
 /// With FDP: does a slot that is written with a handle's identifier take room of its unit, and of no other's?
 fn own_units(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     handles: &mut [Handle],
     parts: Parts,
 ) -> Result<(), CalibrateError> {
@@ -194,7 +194,7 @@ fn own_units(
 
 /// Fills all parts side by side.
 fn fill(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     handles: &[Handle],
     parts: Parts,
     unit_bytes: u64,
@@ -216,16 +216,16 @@ fn fill(
 
 /// Overwrites at random, each slot with its handle, until much was copied.
 fn churn(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     handles: &[Handle],
     parts: Parts,
     until: Churn,
     random: &mut Random,
 ) -> Result<(), CalibrateError> {
     let capacity = (parts.bytes() * handles.len() as u64) as f64;
-    let begin = drive.look()?;
+    let begin = drive.sample()?;
     loop {
-        let look = drive.look()?;
+        let look = drive.sample()?;
         let sent = (look.sent_bytes - begin.sent_bytes) as f64;
         if look.copied_since(begin) as f64 >= capacity * until.copied_share
             || sent >= capacity * until.sent_share

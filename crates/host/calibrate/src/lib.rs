@@ -1,6 +1,6 @@
 //! A drive learned from outside: by a bounded series of writes and by what the drive counts of itself.
 //!
-//! Conclusions are drawn by small functions of (bytes sent, bytes counted) series ([`series`]); [`Drive`]
+//! Conclusions are drawn by small functions of (bytes sent, bytes counted) series ([`series`]); [`CalibratedDrive`]
 //! turns writes and questions into NVMe commands, which a [`Link`] carries; [`calibrate`] is the order of the series,
 //! and [`Findings::profile`] writes what came of them as a device profile.
 //!
@@ -35,8 +35,8 @@ mod profile;
 mod random;
 pub mod series;
 
-pub use drive::{About, Drive, Piece, Placement};
+pub use drive::{About, CalibratedDrive, Piece, PlacementMethod};
 pub use error::CalibrateError;
 pub use findings::{Band, Discard, Findings, Handle, Isolation, Measured};
-pub use link::{Command, Link};
+pub use link::{DriveCommand, Link};
 pub use measure::{calibrate, most_sent_bytes};

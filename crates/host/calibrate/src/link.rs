@@ -6,7 +6,7 @@ use crate::CalibrateError;
 
 /// A command. Which way its data go, its opcode says (bits 1:0; NVMe Base Specification 2.2, 4.1.1).
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
+pub struct DriveCommand {
     /// Its operation, for messages.
     pub what: &'static str,
     /// The queue it goes to.
@@ -25,14 +25,18 @@ pub trait Link {
     ///
     /// # Errors
     /// When the drive refuses it, or the way fails.
-    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError>;
+    fn ask(&mut self, command: &DriveCommand, data: &mut [u8]) -> Result<u32, CalibrateError>;
 
     /// Sends commands that each bring the first so many bytes of `data`; they may be under way together, and all
     /// have ended when this returns.
     ///
     /// # Errors
     /// As for [`Link::ask`].
-    fn send(&mut self, all: &[(Command, usize)], data: &mut [u8]) -> Result<(), CalibrateError> {
+    fn send(
+        &mut self,
+        all: &[(DriveCommand, usize)],
+        data: &mut [u8],
+    ) -> Result<(), CalibrateError> {
         for (command, bytes) in all {
             let bytes = (*bytes).min(data.len());
             self.ask(command, data.get_mut(..bytes).unwrap_or_default())?;

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::CalibrateError;
-use crate::drive::{About, Drive, Piece};
+use crate::drive::{About, CalibratedDrive, Piece};
 use crate::fill::{self, Filled};
 use crate::findings::{Band, Discard, Findings, Handle, Measured};
 use crate::isolation;
@@ -61,13 +61,13 @@ fn look_writes(about: &About, slot: u64) -> u64 {
 /// # Errors
 /// When the drive fails, or does not count finely enough for its size.
 pub fn calibrate(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     seed: u64,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Findings, CalibrateError> {
     let about = drive.about().clone();
     check(&about)?;
-    let begin = drive.look()?;
+    let begin = drive.sample()?;
     tell("giving up all blocks");
     drive.discard(0, about.logical_bytes)?;
     tell("small writes: the mapping unit");
@@ -79,7 +79,7 @@ pub fn calibrate(
     let mapping_bytes = mapping_unit
         .best_bytes()
         .unwrap_or(4096)
-        // Whole blocks, which `Drive` has of 64 KiB at most.
+        // Whole blocks, which `CalibratedDrive` has of 64 KiB at most.
         .clamp(about.block_bytes, MOST_MAPPING_BYTES)
         .next_power_of_two();
     let slot = slot_bytes(about.logical_bytes, mapping_bytes);
@@ -103,8 +103,8 @@ pub fn calibrate(
     notes.extend(unmeasured(&about, discard));
     let unit_to_drop = unit_bytes.filter(|_| discard == Discard::FreesRoom);
     let handles = handles(drive, &about, slot, unit_to_drop, seed, tell)?;
-    notes.extend(isolation::note(&handles));
-    let end = drive.look()?;
+    notes.extend(isolation::caveat(&handles));
+    let end = drive.sample()?;
     Ok(Findings {
         serial: about.serial.clone(),
         model: about.model.clone(),
@@ -130,7 +130,7 @@ pub fn calibrate(
 
 /// The handles, measured by dropping them in turn where a discard frees their room: `unit` bytes are a reclaim unit's.
 fn handles(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     slot: u64,
     unit: Option<u64>,
@@ -167,7 +167,7 @@ impl Sizes {
 
 /// Fills the drive, and overwrites where that shows something.
 fn filled_and_overwritten(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     sizes: &Sizes,
     seed: u64,
@@ -212,14 +212,14 @@ fn spare(physical: Band, logical_bytes: u64) -> Band {
 
 /// Writes of rising size, each alone: the mapping unit, and how far the count was behind.
 fn lone_writes(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
 ) -> Result<(Option<Band>, u64), CalibrateError> {
     let stride = 2 * MOST_MAPPING_BYTES;
     let (mut costs, mut lag_bytes) = (Vec::new(), 0);
     let mut bytes = about.block_bytes;
     while bytes <= MOST_MAPPING_BYTES {
-        let begin = drive.look()?;
+        let begin = drive.sample()?;
         let mut looks = Vec::new();
         for write in 0..LONE_WRITES {
             // Neighbours are not written one after the other, lest a buffer joins them.
@@ -229,11 +229,14 @@ fn lone_writes(
                 bytes,
                 place: None,
             }])?;
-            looks.push(drive.look()?);
+            looks.push(drive.sample()?);
         }
         lag_bytes = lag_bytes.max(series::lag(begin, &looks));
         drive.flush()?;
-        let media = drive.look()?.media_bytes.saturating_sub(begin.media_bytes);
+        let media = drive
+            .sample()?
+            .media_bytes
+            .saturating_sub(begin.media_bytes);
         costs.push((bytes, media / LONE_WRITES));
         bytes *= 2;
     }
@@ -264,7 +267,7 @@ impl Overwritten {
 
 /// Overwrites at random, after a fill, until copies came often enough.
 fn overwrites(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     sizes: &Sizes,
     filled: Filled,
@@ -286,7 +289,7 @@ fn overwrites(
             place: None,
         });
         drive.write(&pieces.collect::<Vec<_>>())?;
-        let look = drive.look()?;
+        let look = drive.sample()?;
         let of_rooms = room.filter(|_| !counts_once);
         let of_rooms = of_rooms.map_or(0, |room| series::rooms_at_most(room, look.sent_bytes));
         room = default_room(drive, look)?;
@@ -312,7 +315,10 @@ fn overwrites(
 }
 
 /// Bytes sent until a look, and the room of the default handle's unit, where handles have rooms.
-fn default_room(drive: &mut Drive<'_>, look: Sample) -> Result<Option<(u64, u64)>, CalibrateError> {
+fn default_room(
+    drive: &mut CalibratedDrive<'_>,
+    look: Sample,
+) -> Result<Option<(u64, u64)>, CalibrateError> {
     if !drive.has_rooms() {
         return Ok(None);
     }
@@ -346,7 +352,7 @@ fn unit(about: &About, found: &Overwritten, slot: u64) -> (Measured, Option<&'st
 /// Gives all up and, where copies were counted before, writes some of it anew: does anything of what was given up cost
 /// copies? They were counted where it is known how far the count may be behind.
 fn discards(
-    drive: &mut Drive<'_>,
+    drive: &mut CalibratedDrive<'_>,
     about: &About,
     lag_bytes: Option<u64>,
 ) -> Result<(Discard, bool), CalibrateError> {
@@ -361,9 +367,9 @@ fn discards(
         return Ok((Discard::NotKnown, reads_zeroes));
     };
     let bytes = (about.logical_bytes as f64 * DISCARD_SHARE) as u64 >> 20 << 20;
-    let before = drive.look()?;
+    let before = drive.sample()?;
     fill::unwatched(drive, bytes)?;
-    let discard = if drive.look()?.copied_since(before) > bytes / 100 + lag_bytes {
+    let discard = if drive.sample()?.copied_since(before) > bytes / 100 + lag_bytes {
         Discard::FreesNothing
     } else {
         Discard::FreesRoom

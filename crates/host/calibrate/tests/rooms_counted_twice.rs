@@ -2,7 +2,8 @@
 #![allow(clippy::expect_used)]
 
 use anabranch_calibrate::{
-    CalibrateError, Command, Discard, Drive, Findings, Isolation, Link, Placement, calibrate,
+    CalibrateError, CalibratedDrive, Discard, DriveCommand, Findings, Isolation, Link,
+    PlacementMethod, calibrate,
 };
 
 const MIB: u64 = 1 << 20;
@@ -137,7 +138,7 @@ impl Model {
 }
 
 impl Link for Model {
-    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError> {
+    fn ask(&mut self, command: &DriveCommand, data: &mut [u8]) -> Result<u32, CalibrateError> {
         let words = command.words;
         let told = match command.opcode {
             0x06 => self.identify(words[0]),
@@ -172,9 +173,12 @@ fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
 }
 
 fn learned(model: &mut Model) -> Findings {
-    let mut drive = Drive::open(model).expect("it is a drive");
+    let mut drive = CalibratedDrive::open(model).expect("it is a drive");
     let told = vec![Isolation::Initial; HANDLES as usize];
-    assert_eq!(drive.about().placement, Placement::Fdp { groups: 1, told });
+    assert_eq!(
+        drive.about().placement,
+        PlacementMethod::Fdp { groups: 1, told }
+    );
     calibrate(&mut drive, 7, &mut |_| ()).expect("it does not fail")
 }
 
@@ -319,6 +323,6 @@ fn groups_that_are_not_told_are_not_taken_for_one() {
             groups,
             ..Model::of(MIB)
         };
-        assert!(Drive::open(&mut model).is_err(), "{groups}");
+        assert!(CalibratedDrive::open(&mut model).is_err(), "{groups}");
     }
 }

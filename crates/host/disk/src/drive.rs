@@ -15,7 +15,7 @@ use crate::error::DiskError;
 use crate::file_system::FileSystemKind;
 use crate::holders::{holders, is_claimed, swap_files};
 use crate::loop_device::LoopDevice;
-use crate::namespace::Namespace;
+use crate::namespace::MountNamespace;
 use crate::swap::swap_off;
 
 /// Time that a file system may stay busy before that is an error. Our choice.
@@ -42,7 +42,7 @@ pub struct Drive {
     device: LoopDevice,
     file_system: FileSystemKind,
     is_mounted: bool,
-    namespace: Namespace,
+    namespace: MountNamespace,
 }
 
 impl Drive {
@@ -51,7 +51,7 @@ impl Drive {
     /// # Errors
     /// When the size does not suit the file system, when there is no room for the drive's bytes, or when there is no
     /// loop device.
-    pub fn create(namespace: Namespace, options: &DriveOptions) -> Result<Self, DiskError> {
+    pub fn create(namespace: MountNamespace, options: &DriveOptions) -> Result<Self, DiskError> {
         options.file_system.check_size(options.bytes)?;
         let device = LoopDevice::attach(options.bytes, options.backing_dir.as_deref())?;
         info!(device = ?device.path(), bytes = options.bytes, "drive made");
@@ -108,7 +108,7 @@ impl Drive {
     }
 
     /// The namespace that the drive is mounted in.
-    pub fn namespace(&self) -> &Namespace {
+    pub fn namespace(&self) -> &MountNamespace {
         &self.namespace
     }
 

@@ -3,7 +3,7 @@
 //! The drive is a loop device, so that every write that reaches it can be watched from outside; this
 //! crate does not know who watches. The order of things in a run:
 //!
-//! 1. [`Namespace::enter`], first thing in the command's main thread;
+//! 1. [`MountNamespace::enter`], first thing in the command's main thread;
 //! 2. [`Drive::create`]: a device without content, so that the watcher can attach before the first write;
 //! 3. [`Drive::format_and_mount`];
 //! 4. [`Workload::spawn`], [`Workload::try_wait`], [`Workload::end_stragglers`];
@@ -17,9 +17,9 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Output, Workload};
+//! use anabranch_disk::{Drive, DriveOptions, FileSystemKind, MountNamespace, Output, Workload};
 //!
-//! let namespace = Namespace::enter()?;
+//! let namespace = MountNamespace::enter()?;
 //! let options = DriveOptions { bytes: 64 << 20, file_system: FileSystemKind::Ext4, backing_dir: None };
 //! let mut drive = Drive::create(namespace, &options)?;
 //! drive.format_and_mount()?;
@@ -57,7 +57,7 @@ pub use error::DiskError;
 pub use file_system::{FileSystemKind, UnknownFileSystem};
 pub use holder::Holder;
 pub use loop_device::LoopDevice;
-pub use namespace::Namespace;
+pub use namespace::MountNamespace;
 pub use place::BackingPlace;
 pub use processes::Process;
 pub use workload::{InterruptSource, Output, Workload, WorkloadError, status_code};

@@ -33,14 +33,14 @@ const PARENTS: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 /// killed run leaves no mount and no directory behind. Mounts and unmounts made outside still show inside, so that a
 /// run keeps no other medium busy.
 #[derive(Debug)]
-pub struct Namespace {
+pub struct MountNamespace {
     mount_point: PathBuf,
     guardian: Guardian,
     processes: RunProcesses,
     ungrouped: Option<io::Error>,
 }
 
-impl Namespace {
+impl MountNamespace {
     /// Moves the calling thread into a new mount namespace, and starts the guardian of the run's processes.
     ///
     /// IMPORTANT: call it once, in the main thread, before other threads are started. Threads and processes started
@@ -70,7 +70,7 @@ impl Namespace {
         };
         let processes =
             RunProcesses::of_this_thread(guardian.pid(), group).map_err(DiskError::Guardian)?;
-        Ok(Namespace {
+        Ok(MountNamespace {
             mount_point,
             guardian,
             processes,

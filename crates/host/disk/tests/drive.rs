@@ -15,7 +15,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anabranch_disk::{
-    BackingPlace, DiskError, Drive, DriveOptions, FileSystemKind, Namespace, status_code,
+    BackingPlace, DiskError, Drive, DriveOptions, FileSystemKind, MountNamespace, status_code,
 };
 use common::{Binding, MIB, blank, mounted, names, run, wait_until};
 
@@ -76,7 +76,7 @@ fn the_smallest_drive_of_each_kind_carries_its_file_system() {
 
 #[test]
 fn a_drive_too_small_is_refused_with_the_smallest_size() {
-    let namespace = Namespace::enter().unwrap_or_else(|error| panic!("{error}"));
+    let namespace = MountNamespace::enter().unwrap_or_else(|error| panic!("{error}"));
     let options = DriveOptions {
         bytes: 64 * MIB,
         file_system: FileSystemKind::Xfs,

@@ -15,7 +15,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use anabranch_disk::{DiskError, FileSystemKind, LoopDevice, Namespace};
+use anabranch_disk::{DiskError, FileSystemKind, LoopDevice, MountNamespace};
 use common::{MIB, blank};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
@@ -46,7 +46,7 @@ fn files_directories_links_and_mounts_beside_the_mount_point_are_as_before() {
     empty_directory_over("/mnt/directory/below");
     fs::write("/mnt/directory/below/deep", b"deep").unwrap();
 
-    let namespace = Namespace::enter().unwrap();
+    let namespace = MountNamespace::enter().unwrap();
     assert_eq!(namespace.mount_point(), Path::new("/mnt/anabranch"));
     assert!(fs::read_dir("/mnt/anabranch").unwrap().next().is_none());
     assert_eq!(fs::read("/mnt/file").unwrap(), b"content");
@@ -60,14 +60,14 @@ fn files_directories_links_and_mounts_beside_the_mount_point_are_as_before() {
 #[test]
 fn without_mnt_the_next_directory_is_taken() {
     on_a_machine_without(&["mnt"]);
-    let namespace = Namespace::enter().unwrap();
+    let namespace = MountNamespace::enter().unwrap();
     assert_eq!(namespace.mount_point(), Path::new("/media/anabranch"));
 }
 
 #[test]
 fn without_any_directory_the_error_names_them_and_the_remedy() {
     on_a_machine_without(&["mnt", "media", "srv", "opt"]);
-    let error = Namespace::enter().unwrap_err().to_string();
+    let error = MountNamespace::enter().unwrap_err().to_string();
     assert!(
         error.contains("/srv: ") && error.contains("mkdir /mnt"),
         "{error}"

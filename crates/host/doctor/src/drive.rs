@@ -8,7 +8,7 @@ use anabranch_steer::nvme::{
 };
 use anabranch_steer::{Log, Shape, SteerError};
 
-use crate::found::{Drive, Handle, Neighbour, Placement, Writes};
+use crate::findings::{DriveFindings, Handle, Neighbour, PlacementFindings, Writes};
 
 /// A drive's answers: the bytes of Identify, and whatever else Identify says that it can be asked.
 #[derive(Debug, Clone, Default)]
@@ -38,17 +38,17 @@ impl Answers {
     }
 
     /// Reads the answers.
-    fn read(&self) -> Drive {
+    fn read(&self) -> DriveFindings {
         let shape = Shape::of(&self.namespace);
         let answered = self.placement.as_ref();
-        Drive {
+        DriveFindings {
             model: text(self.controller.get(24..64).unwrap_or_default()),
             bytes: shape.bytes,
             block_bytes: shape.block_bytes,
             metadata_bytes: shape.metadata_bytes,
             namespaces: u32_at(&self.controller, 516),
             endurance_group: self.endurance_group(),
-            fdp: answered.map(|(handles, configuration)| Placement {
+            fdp: answered.map(|(handles, configuration)| PlacementFindings {
                 usage: self.usage.iter().map(|one| one.name()).collect(),
                 neighbours: self.neighbours.clone(),
                 ..placement(handles, configuration.as_ref())
@@ -60,7 +60,7 @@ impl Answers {
     }
 }
 
-pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
+pub(crate) fn ask(character: &Path) -> Result<DriveFindings, SteerError> {
     let namespace = Namespace::open(character)?;
     let mut answers = Answers {
         controller: namespace.identify_controller()?,
@@ -84,9 +84,12 @@ pub(crate) fn ask(character: &Path) -> Result<Drive, SteerError> {
 }
 
 /// The namespace's handles, and what the configuration in force says of them.
-fn placement(handles: &[PlacementHandle], configuration: Option<&Configuration>) -> Placement {
+fn placement(
+    handles: &[PlacementHandle],
+    configuration: Option<&Configuration>,
+) -> PlacementFindings {
     let is_persistent = |one: &PlacementHandle| configuration?.is_persistent(one.handle);
-    Placement {
+    PlacementFindings {
         handles: u16::try_from(handles.len()).unwrap_or(u16::MAX),
         configuration: configuration.map(Configuration::index),
         drive_handles: configuration.map_or(0, Configuration::handles),
@@ -277,14 +280,14 @@ mod tests {
         let whole = whole();
         assert!(whole.has_fdp() && whole.has_directives());
         let drive = whole.read();
-        let expected = Drive {
+        let expected = DriveFindings {
             model: "A drive".into(),
             bytes: 1000 << 12,
             block_bytes: 4096,
             metadata_bytes: 0,
             namespaces: 4,
             endurance_group: 1,
-            fdp: Some(Placement {
+            fdp: Some(PlacementFindings {
                 handles: 3,
                 configuration: Some(1),
                 drive_handles: 4,

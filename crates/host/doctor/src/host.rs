@@ -10,15 +10,15 @@ use anabranch_steer::{Front, SteerError};
 use nix::sys::stat::makedev;
 
 use crate::drive;
-use crate::found::{Device, Found, Mount, Tracing};
+use crate::findings::{Device, Findings, Mount, Tracing};
 
 /// The findings about this host, without a device.
-pub fn host() -> Found {
+pub fn host() -> Findings {
     let tracing = anabranch_probe::check().map(|support| Tracing {
         has_kprobes: support.queued_flag.is_some(),
         limitations: support.limitations(),
     });
-    Found {
+    Findings {
         kernel: line(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default(),
         tracing: tracing.map_err(|error| error.to_string()),
         ublk: anabranch_steer::features().map_err(|error| ublk_refusal(&error)),
@@ -247,7 +247,7 @@ impl Number {
     }
 
     /// The number that sysfs tells in a file `dev`.
-    fn told(file: &Path, is_character: bool) -> Option<Number> {
+    fn parse_file(file: &Path, is_character: bool) -> Option<Number> {
         let told = line(file)?;
         let (major, minor) = told.split_once(':')?;
         Some(Number {
@@ -267,7 +267,7 @@ fn users(root: &Path, family: &[String], character: Option<&str>) -> Vec<String>
     let generic = character.and_then(|path| Path::new(path).file_name());
     let numbers = numbers.chain(generic.map(|name| (class.join("nvme-generic").join(name), true)));
     let devices: Vec<Number> = numbers
-        .filter_map(|(place, is_character)| Number::told(&place.join("dev"), is_character))
+        .filter_map(|(place, is_character)| Number::parse_file(&place.join("dev"), is_character))
         .collect();
     let own = std::process::id().to_string();
     let proc = root.join("proc");

@@ -1,9 +1,9 @@
-//! The conduits to a drive on this host: findings ([`Found`], asked of kernel and drive, never guessed by version),
+//! The conduits to a drive on this host: findings ([`Findings`], asked of kernel and drive, never guessed by version),
 //! and a verdict for each conduit ([`verdicts`], a pure function). Reading changes nothing. On request a write through
 //! each conduit is judged by the drive's counters ([`prove`]).
 //!
 //! ```
-//! use anabranch_doctor::{Conduit, Found, Reach, host, verdicts};
+//! use anabranch_doctor::{Conduit, Findings, Reach, host, verdicts};
 //!
 //! // This host, without a device: what its kernel offers.
 //! let found = host();
@@ -11,7 +11,7 @@
 //!     println!("{}: {}", verdict.conduit.name(), verdict.words);
 //! }
 //! // The same host if its kernel had no ublk.
-//! let without = Found { ublk: Err("There is no ublk driver.".to_owned()), ..found };
+//! let without = Findings { ublk: Err("There is no ublk driver.".to_owned()), ..found };
 //! let verdicts = verdicts(&without);
 //! let ublk = verdicts.iter().find(|one| one.conduit == Conduit::Ublk).ok_or("a verdict")?;
 //! assert_eq!(ublk.reach, Reach::No);
@@ -20,12 +20,14 @@
 //! ```
 
 mod drive;
-mod found;
+mod findings;
 mod host;
 mod prove;
 mod verdict;
 
-pub use found::{Device, Drive, Found, Handle, Mount, Neighbour, Placement, Tracing, Writes};
+pub use findings::{
+    Device, DriveFindings, Findings, Handle, Mount, Neighbour, PlacementFindings, Tracing, Writes,
+};
 pub use host::{device, disks_below, host, is_encrypted};
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

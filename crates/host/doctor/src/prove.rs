@@ -15,12 +15,12 @@ use std::sync::Arc;
 use anabranch_placement::{Assign, Write};
 use anabranch_ssd::StreamId;
 use anabranch_steer::nvme::{Namespace, Queue, opcode};
-use anabranch_steer::{Directive, NoWriters, Options, Placer, Server, SteeredDrive};
+use anabranch_steer::{Directive, NoWriters, Placer, Server, ServerOptions, SteeredDrive};
 use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};
 use serde::Serialize;
 
-use crate::found::{Device, Found, is_the_systems};
+use crate::findings::{Device, Findings, is_the_systems};
 use crate::verdict::Conduit;
 
 /// Bytes written through each conduit. Our choice.
@@ -50,7 +50,7 @@ pub struct Proof {
 /// # Errors
 /// When the drive is in use, when it holds something and `accept_contents` is false, or when it has no handles; nothing
 /// is written then. The error is a sentence.
-pub fn prove(found: &Found, accept_contents: bool) -> Result<Vec<Proof>, String> {
+pub fn prove(found: &Findings, accept_contents: bool) -> Result<Vec<Proof>, String> {
     let device = found.device.as_ref().ok_or(
         "--prove writes to a drive: name it, as in `anabranch doctor --prove /dev/nvme0n1`",
     )?;
@@ -377,7 +377,7 @@ impl Bench {
 
     /// Writes through a block device of ours in front of the drive, which sends all writes to `place`.
     fn steer(&self, drive: SteeredDrive, place: u16) -> Result<(), String> {
-        let options = Options {
+        let options = ServerOptions {
             handles: vec![place],
             queues: 1,
             depth: 4,

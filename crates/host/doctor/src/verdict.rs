@@ -5,7 +5,7 @@ mod company;
 use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::found::{Device, Drive, Found, Mount, Placement, is_the_systems};
+use crate::findings::{Device, DriveFindings, Findings, Mount, PlacementFindings, is_the_systems};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,7 +67,7 @@ impl Conduit {
 
 /// The verdicts: one for each conduit in question. Without a device, those on what the kernel
 /// offers.
-pub fn verdicts(found: &Found) -> Vec<Verdict> {
+pub fn verdicts(found: &Findings) -> Vec<Verdict> {
     let mut verdicts = vec![tracing(found)];
     match &found.device {
         None => verdicts.push(ublk_driver(found)),
@@ -100,7 +100,7 @@ impl Verdict {
     }
 }
 
-fn tracing(found: &Found) -> Verdict {
+fn tracing(found: &Findings) -> Verdict {
     let tracing = match &found.tracing {
         // The probe's own words name the remedy.
         Err(refusal) => return verdict(Conduit::Tracing, Reach::No, refusal),
@@ -122,7 +122,7 @@ fn tracing(found: &Found) -> Verdict {
     verdict(Conduit::Tracing, reach, words.join(" "))
 }
 
-fn ublk_driver(found: &Found) -> Verdict {
+fn ublk_driver(found: &Findings) -> Verdict {
     let features = match &found.ublk {
         // The driver's own words name the remedy.
         Err(refusal) => return verdict(Conduit::Ublk, Reach::No, refusal),
@@ -148,13 +148,13 @@ fn ublk_driver(found: &Found) -> Verdict {
 }
 
 /// The drive behind a device, where it answered.
-fn asked_drive(device: &Device) -> Option<&Drive> {
+fn asked_drive(device: &Device) -> Option<&DriveFindings> {
     device.drive.as_ref()?.as_ref().ok()
 }
 
 /// Whether writes of this namespace can be told apart: by its handles where placement is on, else by its streams, of
 /// which some drives tell the number only once they are enabled.
-fn has_places(drive: &Drive) -> bool {
+fn has_places(drive: &DriveFindings) -> bool {
     match (&drive.fdp, drive.streams) {
         (Some(fdp), _) => fdp.handles > 1,
         (None, Some(streams)) => streams != 1,
@@ -220,7 +220,7 @@ fn drive(device: &Device) -> Verdict {
 }
 
 /// The verdict on a drive, named by `which`, whose namespace has Flexible Data Placement.
-fn placement(which: &str, fdp: &Placement) -> Verdict {
+fn placement(which: &str, fdp: &PlacementFindings) -> Verdict {
     let isolation = match fdp.persistently_isolated {
         None => "how they are isolated, the drive does not tell",
         Some(true) => "persistently isolated, so that garbage collection keeps them apart too",
@@ -249,7 +249,7 @@ fn placement(which: &str, fdp: &Placement) -> Verdict {
     }
 }
 
-fn ublk(found: &Found, device: &Device) -> Verdict {
+fn ublk(found: &Findings, device: &Device) -> Verdict {
     let kernel = ublk_driver(found);
     if kernel.reach == Reach::No {
         return kernel;
@@ -305,7 +305,7 @@ fn unfit(device: &Device) -> Option<Verdict> {
 }
 
 /// Judges the obstacles to seeing writers.
-fn unseen(found: &Found) -> Option<Verdict> {
+fn unseen(found: &Findings) -> Option<Verdict> {
     let refusal = found.tracing.as_ref().err()?;
     let words = format!("ublk is there, but nobody sees who writes: {refusal}.");
     Some(no_ublk(words).remedy(

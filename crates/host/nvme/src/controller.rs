@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use anabranch_ssd::streams::Host;
+use anabranch_ssd::streams::StreamHost;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::{
@@ -130,10 +130,10 @@ impl Controller {
     }
 
     /// The host, as the key of streams.
-    pub(crate) fn host_key(&self) -> Host {
+    pub(crate) fn host_key(&self) -> StreamHost {
         match self.host {
-            0 => Host::Anonymous(self.id),
-            host => Host::Identified(host),
+            0 => StreamHost::Anonymous(self.id),
+            host => StreamHost::Identified(host),
         }
     }
 

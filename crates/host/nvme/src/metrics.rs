@@ -65,9 +65,9 @@ pub(crate) async fn serve(listener: TcpListener, target: Arc<Target>, more: Opti
 }
 
 /// Sources of the text: the drive's metrics, and further ones.
-type Told = (Registry, Option<More>);
+type Exposed = (Registry, Option<More>);
 
-async fn answer(stream: TcpStream, told: &Told) {
+async fn answer(stream: TcpStream, told: &Exposed) {
     let service = service_fn(|request| async move { Ok::<_, Infallible>(respond(&request, told)) });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -78,7 +78,7 @@ async fn answer(stream: TcpStream, told: &Told) {
     let _ = connection.await;
 }
 
-fn respond(request: &Request<Incoming>, told: &Told) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>, told: &Exposed) -> Response<Full<Bytes>> {
     let (status, text) = match (request.method(), request.uri().path()) {
         (&Method::GET, "/metrics") => text(told),
         (&Method::GET, _) => (
@@ -95,7 +95,7 @@ fn respond(request: &Request<Incoming>, told: &Told) -> Response<Full<Bytes>> {
     response
 }
 
-fn text((registry, more): &Told) -> (StatusCode, String) {
+fn text((registry, more): &Exposed) -> (StatusCode, String) {
     let mut text = String::new();
     if let Err(error) = encode(&mut text, registry) {
         return (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());

@@ -17,7 +17,7 @@ mod tests;
 mod tls;
 
 pub use exchange::{Exchange, Names};
-pub use group::Group;
+pub use group::DhGroup;
 pub use hash::Hash;
 pub use keys::{BadList, Demand, Keys, NoExchange, Pair, list};
 pub use message::{DHCHAP, Explanation, Message};

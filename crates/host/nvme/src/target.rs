@@ -11,7 +11,7 @@ use std::{
 
 use anabranch_ssd::{
     PageRange,
-    streams::{Host, Scope},
+    streams::{Scope, StreamHost},
 };
 
 use crate::{
@@ -235,7 +235,7 @@ impl Target {
             let others = controllers
                 .iter()
                 .filter(|other| other.id != controller.id && other.is_io() && other.is_ready());
-            let hosts: Vec<Host> = others.map(|other| other.host_key()).collect();
+            let hosts: Vec<StreamHost> = others.map(|other| other.host_key()).collect();
             (!hosts.is_empty(), hosts.contains(&host))
         };
         // Streams are the host's (§8.1.8): they stay while it has another controller.
@@ -260,7 +260,7 @@ impl Target {
         let mut drive = self.drive();
         let mut streaming = self.streaming_mut();
         streaming.remove(&scope);
-        let is_named = |host: Host| matches!(host, Host::Identified(_));
+        let is_named = |host: StreamHost| matches!(host, StreamHost::Identified(_));
         let shares = |other: &Scope| other.namespace == scope.namespace && is_named(other.host);
         let shared = self.options.shared_streams && is_named(scope.host);
         if !(shared && streaming.iter().any(shares)) {

@@ -8,7 +8,7 @@ use anabranch_initiator::{Entry, Tag, Transfer};
 use anabranch_nvme::drive::{Hint, ServedDrive};
 use anabranch_ssd::{
     PageRange,
-    streams::{Host, Scope},
+    streams::{Scope, StreamHost},
 };
 use harness::{Served, fdp_drive, pattern, streams_drive};
 
@@ -39,7 +39,7 @@ fn steps(identifiers: &[u16]) -> Vec<Step> {
 
 fn directly(
     mut drive: ServedDrive,
-    host: Host,
+    host: StreamHost,
     steps: &[Step],
     hint: fn(u16) -> Hint,
 ) -> ServedDrive {
@@ -123,7 +123,7 @@ fn same(served: &Served, drive: &ServedDrive) {
 fn with_streams_to_the_page() {
     let steps = steps(&[4, 9, 77, 65535]);
     // The identifier of the tests' first host, as a number (Base §6.3: 128 bits, little-endian).
-    let host = Host::Identified(u128::from_le_bytes([
+    let host = StreamHost::Identified(u128::from_le_bytes([
         0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1,
     ]));
     let drive = directly(streams_drive(false), host, &steps, Hint::Stream);
@@ -135,7 +135,12 @@ fn with_streams_to_the_page() {
 #[test]
 fn with_placement_to_the_page() {
     let steps = steps(&[0, 1, 2, 7]);
-    let drive = directly(fdp_drive(), Host::Anonymous(1), &steps, Hint::Placement);
+    let drive = directly(
+        fdp_drive(),
+        StreamHost::Anonymous(1),
+        &steps,
+        Hint::Placement,
+    );
     let served = Served::fdp();
     through_the_network(&served, &steps, Tag::Placement);
     same(&served, &drive);

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer};
 use anabranch_nvme::{
     connect::is_name,
-    security::{Demand, Form, Group, Hash, Keys, Secret},
+    security::{Demand, DhGroup, Form, Hash, Keys, Secret},
 };
 use harness::{SUBSYSTEM, Served, status, streams_drive};
 use openssl::{hash::MessageDigest, pkey::PKey, sign::Signer};
@@ -192,7 +192,7 @@ fn authenticate(queue: &mut Queue) {
 fn queues_without_the_secret_keep_no_host_out_and_a_host_that_has_it_stays() {
     let served = served_by(Demand {
         hash: Hash::Sha256,
-        group: Group::Null,
+        group: DhGroup::Null,
     });
     let mut first = queue(&served);
     authenticate(&mut first);

@@ -34,7 +34,7 @@ mod world;
 
 use std::{collections::BTreeMap, ops::Range};
 
-use seeds::{Told, seeds};
+use seeds::{SeedReport, seeds};
 use world::{Check, World};
 
 /// Seeds where nobody says which: so many take less than half a minute of a processor.
@@ -66,7 +66,7 @@ fn whatever_happens_hosts_read_what_was_written_and_all_is_counted() {
     let seeds = seeds(SEEDS);
     let mut events: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in seeds.clone() {
-        let told = Told(seed, COMMAND);
+        let told = SeedReport(seed, COMMAND);
         match run(seed, seeds.end - seeds.start == 1) {
             Err(error) => panic!("{error}"),
             Ok(counts) => {

@@ -23,14 +23,14 @@ use anabranch_nvme::{
 use anabranch_ssd::{
     Config, Device, PageRange,
     relocate::RelocationKind,
-    streams::{Host, Scope},
+    streams::{Scope, StreamHost},
 };
 use harness::{SUBSYSTEM, config};
 
 /// A host at the namespace.
 const SCOPE: Scope = Scope {
     namespace: 1,
-    host: Host::Anonymous(1),
+    host: StreamHost::Anonymous(1),
 };
 
 /// Place of a state, and a drive of so many pages whose state is kept there.
@@ -374,7 +374,7 @@ fn namespaces_are_kept_with_all_that_was_said_of_them() {
     write(&target, 3, 100);
     let second = Scope {
         namespace: 2,
-        host: Host::Anonymous(1),
+        host: StreamHost::Anonymous(1),
     };
     let pages = PageRange::new(256, 1);
     target.drive().write(second, Hint::None, pages).unwrap();

@@ -2,6 +2,7 @@
 
 use anabranch_trace::{Context, ContextId, File, Io, Operation, Tenant, WriteHint};
 
+use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::{ContextTable, FoldLimits};
 use crate::event::{Event, FileKey, IoEvent, MalformedRecord};
 use crate::file_table::FileTable;
@@ -9,7 +10,6 @@ use crate::known_writers::KnownWriters;
 use crate::page_writer::{Answer, PageWriter};
 use crate::reply::Reply;
 use crate::tenants::Tenants;
-use crate::whose::{LeftOut, Whose};
 use crate::window::Source;
 
 /// Bytes of the pages of a handover.
@@ -51,7 +51,7 @@ impl Assembler {
     }
 
     /// Captures only the writes of `whose`, or everybody's if that is empty.
-    pub(crate) fn only(mut self, whose: &[Whose]) -> Assembler {
+    pub(crate) fn only(mut self, whose: &[CaptureFilter]) -> Assembler {
         self.writers.only(whose);
         self
     }
@@ -348,7 +348,8 @@ mod tests {
     #[test]
     fn of_chosen_processes_their_writes_are_captured_and_everybodys_discards() {
         let own = std::process::id();
-        let mut assembler = Assembler::new(FoldLimits::default()).only(&[Whose::Process(own)]);
+        let mut assembler =
+            Assembler::new(FoldLimits::default()).only(&[CaptureFilter::Process(own)]);
         let Event::Stack(mut ours) = stack(9, WriterKind::User, "ours") else {
             unreachable!()
         };

@@ -35,7 +35,7 @@ pub struct HandoverOptions {
     /// The control groups that are tenants. If there are any, a page is its writer's tenant's; else it is that of the
     /// file's directory.
     pub tenants: Vec<TenantGroup>,
-    /// As [`Options::generations`](crate::Options::generations).
+    /// As [`ProbeOptions::generations`](crate::Options::generations).
     pub generations: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct HandoverCounts {
 
 /// The last answer given for a number.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct LastAnswer {
     number: u32,
     writer: PageWriter,
     /// Whether the answer will never change.
@@ -82,7 +82,7 @@ pub struct Handover {
     stacks: MapHandle,
     names: MapHandle,
     assembler: Mutex<Assembler>,
-    told: Vec<RwLock<Option<Told>>>,
+    told: Vec<RwLock<Option<LastAnswer>>>,
     /// Whether the tables of the process before this one are still to be read.
     relearn: AtomicBool,
     /// The writers that were asked for and are not known. What the ring does not bring, [`Handover::poll`] looks for in
@@ -233,7 +233,7 @@ impl Handover {
     fn accept(&self, event: Result<Event, MalformedRecord>) -> Result<(), ProbeError> {
         let reply = event.and_then(|event| self.assembler().accept(event, &mut |_| ()));
         if let Some(reply) = reply.map_err(|_| ProbeError::MalformedRecord)? {
-            self.kernel_side.tell(&reply);
+            self.kernel_side.send_reply(&reply);
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Handover {
         let Some(answer) = answer else {
             return told.map(|told| told.writer);
         };
-        *place.write().unwrap_or_else(PoisonError::into_inner) = Some(Told {
+        *place.write().unwrap_or_else(PoisonError::into_inner) = Some(LastAnswer {
             number,
             writer: answer.writer,
             settled: answer.is_settled,

@@ -19,9 +19,9 @@ use crate::error::ProbeError;
 use crate::event::{Event, ImageKey, MAX_RANGES, MalformedRecord};
 use crate::reply::Reply;
 use crate::sampling::Sampling;
+use crate::shared_words::SharedWords;
 use crate::skipped::{Hook, Loaded, Skipped, skipped, told_of};
 use crate::support::Support;
-use crate::words::Words;
 
 static CAPTURE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 static HANDOVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/handover.bpf.o"));
@@ -124,10 +124,10 @@ pub(crate) struct KernelSide {
     ring: Mutex<RingBuffer<'static>>,
     inbox: Inbox,
     /// Input of `on_reply`.
-    reply: Words,
+    reply: SharedWords,
     /// Replies that the kernel side did not take.
     unanswered: AtomicU64,
-    lost: Words,
+    lost: SharedWords,
     /// A capture's.
     sampling: Option<Sampling>,
     loaded: Vec<Loaded>,
@@ -221,7 +221,7 @@ impl KernelSide {
     }
 
     /// Sends a reply to the kernel side. One that it does not take is counted.
-    pub(crate) fn tell(&self, reply: &Reply) {
+    pub(crate) fn send_reply(&self, reply: &Reply) {
         let object = self.object();
         for (at, word) in reply_words(reply).into_iter().enumerate() {
             self.reply.word(at).store(word, Ordering::Relaxed);
@@ -378,7 +378,7 @@ fn map(object: &Object, name: &str) -> Result<MapHandle, ProbeError> {
 }
 
 /// An array of the kernel side in memory, of one value of so many words.
-fn words(object: &Object, name: &'static str, count: usize) -> Result<Words, ProbeError> {
+fn words(object: &Object, name: &'static str, count: usize) -> Result<SharedWords, ProbeError> {
     let unreadable = |source| ProbeError::Read {
         path: PathBuf::from(name),
         source,
@@ -387,7 +387,7 @@ fn words(object: &Object, name: &'static str, count: usize) -> Result<Words, Pro
     if array.value_size() as usize != 8 * count {
         return Err(unreadable(std::io::ErrorKind::InvalidData.into()));
     }
-    Words::map(&array, count).map_err(|error| unreadable(error.into()))
+    SharedWords::map(&array, count).map_err(|error| unreadable(error.into()))
 }
 
 /// The words of `struct reply` of `bpf/events.h`.

@@ -6,12 +6,12 @@ use anabranch_trace::{ContextKind, Operation};
 
 use crate::address_space::{AddressSpace, AddressSpaces};
 use crate::bounded::BoundedMap;
+use crate::capture_filter::{CaptureFilter, LeftOut, Stranger, Wanted};
 use crate::context_table::{Claims, ContextTable};
 use crate::event::{CodeMapping, ImageKey, IoEvent, StackEvent, WriterKind};
 use crate::reply::Reply;
 use crate::shared::Shared;
 use crate::tenants::Tenants;
-use crate::whose::{LeftOut, Stranger, Wanted, Whose};
 use crate::writer::{CallSite, Writer};
 
 /// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
@@ -68,7 +68,7 @@ impl KnownWriters {
     }
 
     /// Wants only the writes of `whose`, or everybody's if that is empty.
-    pub(crate) fn only(&mut self, whose: &[Whose]) {
+    pub(crate) fn only(&mut self, whose: &[CaptureFilter]) {
         self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
     }
 
@@ -279,7 +279,7 @@ pub(crate) mod tests {
         let code = [
             stack as fn(u64, WriterKind, &str) -> StackEvent as usize as u64,
             KnownWriters::new as fn() -> KnownWriters as usize as u64,
-            KnownWriters::only as fn(&mut KnownWriters, &[Whose]) as usize as u64,
+            KnownWriters::only as fn(&mut KnownWriters, &[CaptureFilter]) as usize as u64,
         ];
         let processes = (0..MAX_WRITERS as u64).zip(names).map(|(hash, name)| {
             let mut one = stack(hash, WriterKind::User, &name);

@@ -4,9 +4,9 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use anabranch_probe::{Options, Probe};
+//! use anabranch_probe::{ProbeOptions, Probe};
 //!
-//! let mut probe = Probe::attach(&Options::new("/dev/loop0"))?;
+//! let mut probe = Probe::attach(&ProbeOptions::new("/dev/loop0"))?;
 //! probe.poll(Duration::from_millis(100), &mut |io| assert!(io.length_bytes > 0))?;
 //! let captured = probe.finish(&mut || true);
 //! # Ok::<(), anabranch_probe::ProbeError>(())
@@ -20,6 +20,7 @@ mod address_space;
 mod assembler;
 mod bounded;
 mod build_id;
+mod capture_filter;
 mod context_table;
 mod error;
 mod event;
@@ -37,24 +38,23 @@ mod reply;
 mod return_address;
 mod sampling;
 mod shared;
+mod shared_words;
 mod skipped;
 mod support;
 mod symbols;
 mod tenants;
-mod whose;
 mod window;
-mod words;
 mod writer;
 
+pub use capture_filter::{CaptureFilter, LeftOut};
 pub use context_table::FoldLimits;
 pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions};
 pub use heap::{give_back_freed_memory, share_one_heap};
 pub use inspector::inspect_if_asked;
 pub use page_writer::PageWriter;
-pub use probe::{Captured, Options, Probe};
+pub use probe::{Captured, Probe, ProbeOptions};
 pub use sampling::Untold;
 pub use support::{Support, check};
 pub use symbols::{symbolise, unnamed};
 pub use tenants::{TenantGroup, control_groups};
-pub use whose::{LeftOut, Whose};

@@ -11,6 +11,7 @@ use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
 
 use crate::assembler::Assembler;
+use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
@@ -18,19 +19,18 @@ use crate::sampling::Untold;
 use crate::support;
 use crate::symbols::{symbolise, unnamed};
 use crate::tenants::{TenantGroup, Tenants};
-use crate::whose::{LeftOut, Whose};
 
 /// Options of a capture.
 ///
 /// ```
-/// use anabranch_probe::{Options, Whose, check};
+/// use anabranch_probe::{ProbeOptions, CaptureFilter, check};
 ///
 /// // What this process writes to a drive, and what those write that it starts.
-/// let options = Options {
-///     only: vec![Whose::Process(std::process::id())],
-///     ..Options::new("/dev/nvme0n1")
+/// let options = ProbeOptions {
+///     only: vec![CaptureFilter::Process(std::process::id())],
+///     ..ProbeOptions::new("/dev/nvme0n1")
 /// };
-/// assert!(options.only.iter().all(Whose::exists));
+/// assert!(options.only.iter().all(CaptureFilter::exists));
 /// // Whether a capture could begin here. The error names the remedy: to be root, or another kernel.
 /// match check() {
 ///     Ok(support) => println!("Linux {}: {:?}", support.kernel, support.limitations()),
@@ -38,7 +38,7 @@ use crate::whose::{LeftOut, Whose};
 /// }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ProbeOptions {
     /// The block device: a whole disk (its partitions are then captured with it) or a partition.
     pub device: PathBuf,
     /// Whether to report reads too. They carry a file but no context.
@@ -56,16 +56,16 @@ pub struct Options {
     /// Folding of stacks into contexts.
     pub fold: FoldLimits,
     /// The processes whose writes are captured; everybody's if empty. Discards are always captured.
-    pub only: Vec<Whose>,
+    pub only: Vec<CaptureFilter>,
     /// The control groups that are tenants. If there are any, a write is its writer's tenant's; else it is that of the
     /// file's directory.
     pub tenants: Vec<TenantGroup>,
 }
 
-impl Options {
+impl ProbeOptions {
     /// The usual options for `device`: no reads, hints, generations, a ring of 64 MiB.
-    pub fn new(device: impl Into<PathBuf>) -> Options {
-        Options {
+    pub fn new(device: impl Into<PathBuf>) -> ProbeOptions {
+        ProbeOptions {
             device: device.into(),
             reads: false,
             hints: true,
@@ -107,7 +107,7 @@ impl Probe {
     ///
     /// # Errors
     /// When [`check`](crate::check) fails, the target is not a block device, or the kernel refuses the programs.
-    pub fn attach(options: &Options) -> Result<Probe, ProbeError> {
+    pub fn attach(options: &ProbeOptions) -> Result<Probe, ProbeError> {
         let support = support::check()?;
         debug!(?support, "what this kernel offers");
         let settings = Settings {
@@ -173,7 +173,7 @@ impl Probe {
                 .and_then(|event| self.assembler.accept(event, sink))
                 .map_err(|_| ProbeError::MalformedRecord)?;
             if let Some(reply) = reply {
-                self.kernel_side.tell(&reply);
+                self.kernel_side.send_reply(&reply);
             }
         }
         Ok(())
@@ -205,7 +205,7 @@ impl Probe {
         known.chain(self.assembler.unread()).collect()
     }
 
-    /// Counts of requests left out so far because they are of none of [`Options::only`].
+    /// Counts of requests left out so far because they are of none of [`ProbeOptions::only`].
     pub fn left_out(&self) -> LeftOut {
         self.assembler.left_out()
     }

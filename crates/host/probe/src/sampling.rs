@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use anabranch_trace::Sampled;
 
-use crate::words::Words;
+use crate::shared_words::SharedWords;
 
 /// As in `bpf/events.h`. The most samples of a drive.
 const MAX_SAMPLES: usize = 16;
@@ -46,12 +46,12 @@ impl Untold {
 
 /// `struct sampling` of `bpf/events.h`.
 #[derive(Debug)]
-pub(crate) struct Sampling(Words);
+pub(crate) struct Sampling(SharedWords);
 
 impl Sampling {
     pub(crate) const WORDS: usize = BYTES + OPERATIONS;
 
-    pub(crate) fn new(words: Words) -> Sampling {
+    pub(crate) fn new(words: SharedWords) -> Sampling {
         Sampling(words)
     }
 

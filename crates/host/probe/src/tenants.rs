@@ -13,8 +13,8 @@ use std::sync::Arc;
 use anabranch_trace::Tenant;
 
 use crate::bounded::BoundedMap;
+use crate::capture_filter::below_mount;
 use crate::error::ProbeError;
-use crate::whose::below_mount;
 
 /// The most tenants whose names are kept, and of whom it is remembered that they wrote. Our choice.
 const MAX_NAMES: usize = 1024;
@@ -171,7 +171,7 @@ impl Tenants {
         }
         let owner = match self.owners.get_mut(&group) {
             Some(known) => known.clone(),
-            None => self.look(group),
+            None => self.find_owner(group),
         };
         // Known from here on, whatever it is.
         self.owners.insert(group, owner.clone());
@@ -214,7 +214,7 @@ impl Tenants {
 
     /// Looks at all groups that are there now, and answers with the owner of the one that is wanted. Where several
     /// patterns match, the first of them has the group.
-    fn look(&mut self, wanted: u64) -> Option<Arc<Path>> {
+    fn find_owner(&mut self, wanted: u64) -> Option<Arc<Path>> {
         let mut owner = None;
         for group in self.groups.clone() {
             let within = self.root.join(&group.directory);

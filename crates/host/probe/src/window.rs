@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use libbpf_rs::MapHandle;
 
 use crate::event::FileKey;
-use crate::words::Words;
+use crate::shared_words::SharedWords;
 
 const BUCKET_BITS: u32 = 18;
 const SLOTS_PER_BUCKET: usize = 4;
@@ -35,9 +35,9 @@ pub(crate) struct Tally {
 /// The window of pages, the sources of its numbers, and the counts.
 #[derive(Debug)]
 pub(crate) struct Window {
-    slots: Words,
-    sources: Words,
-    tally: Words,
+    slots: SharedWords,
+    sources: SharedWords,
+    tally: SharedWords,
 }
 
 impl Window {
@@ -47,9 +47,9 @@ impl Window {
         tallies: &MapHandle,
     ) -> nix::Result<Window> {
         Ok(Window {
-            slots: Words::map(window, SLOTS_PER_BUCKET << BUCKET_BITS)?,
-            sources: Words::map(sources, MAX_SOURCES * WORDS_PER_SOURCE)?,
-            tally: Words::map(tallies, 4)?,
+            slots: SharedWords::map(window, SLOTS_PER_BUCKET << BUCKET_BITS)?,
+            sources: SharedWords::map(sources, MAX_SOURCES * WORDS_PER_SOURCE)?,
+            tally: SharedWords::map(tallies, 4)?,
         })
     }
 

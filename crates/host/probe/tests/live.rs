@@ -19,7 +19,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use anabranch_probe::{Options, Probe};
+use anabranch_probe::{Probe, ProbeOptions};
 use anabranch_trace::{ContextKind, Io, Operation, Rate, Sample, Sampled, WriteHint};
 
 use drive::{Drive, run};
@@ -57,7 +57,7 @@ memory.flush()
 fn every_kind_of_write(file_system: &str, mebibytes: u64) {
     let drive = Drive::with(file_system, mebibytes);
     let root = drive.path();
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         dd(
             &["bs=64k", "count=128", "conv=fsync"],
             &root.join("buffered"),
@@ -114,7 +114,7 @@ fn xfs_writes_of_every_kind_carry_their_writer() {
 fn the_first_write_of_a_program_without_frame_pointers_has_its_call_path() {
     let drive = Drive::with("ext4", 64);
     let file = drive.path().join("first");
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         // It lives until it was looked at.
         let once = "import os, sys, time; file = open(sys.argv[1], 'wb', 0); file.write(bytes(4 << 20)); os.fsync(file); time.sleep(1)";
         python(once, &file);
@@ -130,7 +130,7 @@ fn the_first_write_of_a_program_without_frame_pointers_has_its_call_path() {
 #[test]
 fn a_program_that_ended_before_it_was_looked_at_has_its_call_path() {
     let drive = Drive::with("ext4", 64);
-    let probe = Probe::attach(&Options::new(&drive.device)).unwrap();
+    let probe = Probe::attach(&ProbeOptions::new(&drive.device)).unwrap();
     // Nobody reads what the kernel side tells until both have ended.
     for name in ["first", "second"] {
         dd(
@@ -170,7 +170,7 @@ fn a_program_that_ended_before_it_was_looked_at_has_its_call_path() {
 fn one_request_with_the_pages_of_two_writers_is_split() {
     let drive = Drive::with("ext4", 64);
     let file = drive.path().join("shared");
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         dd(&["bs=64k", "count=16"], &file);
         let append = "import sys; file = open(sys.argv[1], 'ab'); [file.write(bytes(65536)) for _ in range(16)]";
         python(append, &file);
@@ -210,7 +210,7 @@ os.fsync(device)
 fn requests_of_samples_alone_are_told(samples: &[Sampled]) {
     let drive = Drive::empty(16);
     let mut asked = String::new();
-    let watched = watch_sampled(&Options::new(&drive.device), samples, || {
+    let watched = watch_sampled(&ProbeOptions::new(&drive.device), samples, || {
         asked = run(Command::new("python3")
             .args(["-c", REQUESTS])
             .arg(&drive.device));
@@ -295,7 +295,7 @@ os.unlink(sys.argv[1] + 'old')
 #[test]
 fn hints_are_seen_whether_granted_or_refused() {
     let drive = Drive::with("ext4", 64);
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         python(HINTS, &drive.path().join(""));
         dd(
             &["bs=64k", "count=1", "conv=fsync"],
@@ -336,7 +336,7 @@ for hint in range(2, 6):
 fn what_was_asked_for_is_what_the_requests_carry_where_the_kernel_grants_it() {
     for (file_system, mebibytes) in [("ext4", 64), ("xfs", 320)] {
         let drive = Drive::with(file_system, mebibytes);
-        let watched = watch(&Options::new(&drive.device), || {
+        let watched = watch(&ProbeOptions::new(&drive.device), || {
             python(ALL_HINTS, &drive.path().join(""));
         });
         for (number, hint) in (2..6).zip(&WriteHint::ALL[2..]) {
@@ -357,9 +357,9 @@ fn what_was_asked_for_is_what_the_requests_carry_where_the_kernel_grants_it() {
 #[test]
 fn without_watching_for_hints_the_granted_ones_are_seen() {
     let drive = Drive::with("xfs", 320);
-    let options = Options {
+    let options = ProbeOptions {
         hints: false,
-        ..Options::new(&drive.device)
+        ..ProbeOptions::new(&drive.device)
     };
     let watched = watch(&options, || python(HINTS, &drive.path().join("")));
     let hint = |name| {
@@ -399,7 +399,7 @@ fn reads_are_seen_when_asked_for() {
             .map(|io| io.length_bytes)
             .sum()
     };
-    let mut options = Options::new(&drive.device);
+    let mut options = ProbeOptions::new(&drive.device);
     assert_eq!(bytes(&watch(&options, read)), 0);
     options.reads = true;
     assert_eq!(bytes(&watch(&options, read)), MIB);
@@ -423,9 +423,9 @@ fn a_partitions_offsets_count_from_its_own_start() {
     };
     let offsets =
         |watched: Watched| -> Vec<u64> { watched.writes().map(|io| io.offset_bytes).collect() };
-    assert_eq!(offsets(watch(&Options::new(&partition), write)), [MIB]);
+    assert_eq!(offsets(watch(&ProbeOptions::new(&partition), write)), [MIB]);
     assert_eq!(
-        offsets(watch(&Options::new(&drive.device), write)),
+        offsets(watch(&ProbeOptions::new(&drive.device), write)),
         [2 * MIB]
     );
 }
@@ -452,7 +452,7 @@ int main(int count, char **names) {
 fn signatures(program: &Path) -> [BTreeSet<u64>; 2] {
     let drive = Drive::with("ext4", 64);
     let root = drive.path();
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         run(Command::new(program)
             .arg(root.join("log"))
             .arg(root.join("table")));
@@ -523,7 +523,7 @@ fn db_bench(directory: &Path) {
 #[test]
 fn rocksdbs_logging_flush_and_compaction_are_told_apart() {
     let drive = Drive::with("ext4", 1024);
-    let watched = watch(&Options::new(&drive.device), || db_bench(drive.path()));
+    let watched = watch(&ProbeOptions::new(&drive.device), || db_bench(drive.path()));
     let application = watched.share(|io| watched.context(io).kind == ContextKind::Application);
     assert!(application > 0.95, "{application}");
     // What each kind of file is written by, in the words of RocksDB's own functions.
@@ -549,9 +549,9 @@ fn rocksdbs_logging_flush_and_compaction_are_told_apart() {
 #[test]
 fn what_a_ring_too_small_loses_is_counted() {
     let drive = Drive::with("ext4", 64);
-    let options = Options {
+    let options = ProbeOptions {
         ring_bytes: 4096,
-        ..Options::new(&drive.device)
+        ..ProbeOptions::new(&drive.device)
     };
     let mut probe = Probe::attach(&options).unwrap();
     dd(
@@ -568,7 +568,7 @@ fn what_a_ring_too_small_loses_is_counted() {
 #[test]
 fn two_captures_side_by_side_see_the_same() {
     let drive = Drive::with("ext4", 64);
-    let options = Options::new(&drive.device);
+    let options = ProbeOptions::new(&drive.device);
     let mut inner = None;
     let outer = watch(&options, || {
         inner = Some(watch(&options, || {

@@ -62,7 +62,7 @@ pub enum Operations {
 /// A command. `room` is its allocation length: of what it answers with, no more is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as the standard names them")]
-pub enum Command {
+pub enum ScsiCommand {
     /// TEST UNIT READY.
     TestUnitReady,
     /// REQUEST SENSE.
@@ -104,38 +104,38 @@ pub enum Command {
     ReportOperations { asked: Operations, room: u32 },
 }
 
-impl Command {
+impl ScsiCommand {
     /// Decodes the bytes of a command for a unit that has streams, or has none.
     ///
     /// # Errors
     /// INVALID COMMAND OPERATION CODE; INVALID FIELD IN CDB with the field.
-    pub fn of(cdb: &[u8], streams: bool) -> Result<Command, Sense> {
+    pub fn of(cdb: &[u8], streams: bool) -> Result<ScsiCommand, Sense> {
         operations::operation(cdb, streams)?;
         let group = |byte| Place::Group(u8_at(cdb, byte));
         let safe = u8_at(cdb, 1) & 1 << 3 != 0;
         Ok(match u8_at(cdb, 0) {
-            0x00 => Command::TestUnitReady,
-            0x03 => Command::RequestSense {
+            0x00 => ScsiCommand::TestUnitReady,
+            0x03 => ScsiCommand::RequestSense {
                 room: u8_at(cdb, 4).into(),
             },
             0x12 => inquiry(cdb)?,
             0x1a | 0x5a => mode_sense(cdb),
-            0x25 => Command::ReadCapacity10,
-            0x28 => Command::Read { blocks: ten(cdb) },
-            0x88 => Command::Read {
+            0x25 => ScsiCommand::ReadCapacity10,
+            0x28 => ScsiCommand::Read { blocks: ten(cdb) },
+            0x88 => ScsiCommand::Read {
                 blocks: sixteen(cdb),
             },
-            0x2a => Command::Write {
+            0x2a => ScsiCommand::Write {
                 blocks: ten(cdb),
                 place: group(6),
                 safe,
             },
-            0x8a => Command::Write {
+            0x8a => ScsiCommand::Write {
                 blocks: sixteen(cdb),
                 place: group(14),
                 safe,
             },
-            0x9a => Command::Write {
+            0x9a => ScsiCommand::Write {
                 blocks: Blocks {
                     first: u64_at(cdb, 2),
                     count: u16_at(cdb, 12).into(),
@@ -144,11 +144,11 @@ impl Command {
                 place: Place::Stream(u16_at(cdb, 10)),
                 safe,
             },
-            0x35 => Command::Synchronize { blocks: ten(cdb) },
-            0x91 => Command::Synchronize {
+            0x35 => ScsiCommand::Synchronize { blocks: ten(cdb) },
+            0x91 => ScsiCommand::Synchronize {
                 blocks: sixteen(cdb),
             },
-            0x42 => Command::Unmap {
+            0x42 => ScsiCommand::Unmap {
                 list_bytes: u16_at(cdb, 7),
             },
             0x41 => write_same(cdb, ten(cdb), group(6)),
@@ -179,21 +179,21 @@ fn sixteen(cdb: &[u8]) -> Blocks {
 }
 
 /// INQUIRY (SPC §6.6): a page code goes with EVPD alone.
-fn inquiry(cdb: &[u8]) -> Result<Command, Sense> {
+fn inquiry(cdb: &[u8]) -> Result<ScsiCommand, Sense> {
     let (is_page, page) = (u8_at(cdb, 1) & 1 != 0, u8_at(cdb, 2));
     if !is_page && page != 0 {
         return Err(Sense::command_byte(2));
     }
-    Ok(Command::Inquiry {
+    Ok(ScsiCommand::Inquiry {
         page: is_page.then_some(page),
         room: u16_at(cdb, 3).into(),
     })
 }
 
-fn mode_sense(cdb: &[u8]) -> Command {
+fn mode_sense(cdb: &[u8]) -> ScsiCommand {
     let long = u8_at(cdb, 0) == 0x5a;
     let flags = u8_at(cdb, 1);
-    Command::ModeSense {
+    ScsiCommand::ModeSense {
         asked: ModePage {
             long,
             no_descriptors: flags & 1 << 3 != 0,
@@ -211,8 +211,8 @@ fn mode_sense(cdb: &[u8]) -> Command {
 }
 
 /// WRITE SAME (SBC §5.50, §5.51): NDOB is of the longer one.
-fn write_same(cdb: &[u8], blocks: Blocks, place: Place) -> Command {
-    Command::WriteSame {
+fn write_same(cdb: &[u8], blocks: Blocks, place: Place) -> ScsiCommand {
+    ScsiCommand::WriteSame {
         blocks,
         place,
         unmap: u8_at(cdb, 1) & 1 << 3 != 0,
@@ -220,22 +220,22 @@ fn write_same(cdb: &[u8], blocks: Blocks, place: Place) -> Command {
     }
 }
 
-fn service_action(cdb: &[u8]) -> Result<Command, Sense> {
+fn service_action(cdb: &[u8]) -> Result<ScsiCommand, Sense> {
     let room = u32_at(cdb, 10);
     let stream = u16_at(cdb, 4);
     match u8_at(cdb, 1) & 0x1f {
-        GET_STREAM_STATUS => Ok(Command::StreamStatus { from: stream, room }),
+        GET_STREAM_STATUS => Ok(ScsiCommand::StreamStatus { from: stream, room }),
         // STR_CTL: 01b opens, and passes over STR_ID; 10b closes.
         STREAM_CONTROL => match u8_at(cdb, 1) >> 5 & 3 {
-            1 => Ok(Command::OpenStream { room }),
-            2 => Ok(Command::CloseStream { stream, room }),
+            1 => Ok(ScsiCommand::OpenStream { room }),
+            2 => Ok(ScsiCommand::CloseStream { stream, room }),
             _ => Err(Sense::command_field(1, Some(6))),
         },
-        _ => Ok(Command::ReadCapacity16 { room }),
+        _ => Ok(ScsiCommand::ReadCapacity16 { room }),
     }
 }
 
-fn report_operations(cdb: &[u8]) -> Result<Command, Sense> {
+fn report_operations(cdb: &[u8]) -> Result<ScsiCommand, Sense> {
     let asked = match u8_at(cdb, 2) & 7 {
         0 => Operations::All,
         options @ 1..=3 => Operations::One {
@@ -245,7 +245,7 @@ fn report_operations(cdb: &[u8]) -> Result<Command, Sense> {
         },
         _ => return Err(Sense::command_field(2, Some(2))),
     };
-    Ok(Command::ReportOperations {
+    Ok(ScsiCommand::ReportOperations {
         asked,
         room: u32_at(cdb, 6),
     })
@@ -263,12 +263,12 @@ mod tests {
             count: 8,
             count_byte: 7,
         };
-        let write = Command::Write {
+        let write = ScsiCommand::Write {
             blocks,
             place: Place::Group(5),
             safe: true,
         };
-        assert_eq!(Command::of(&cdb, true), Ok(write));
+        assert_eq!(ScsiCommand::of(&cdb, true), Ok(write));
         let mut cdb = [0; 16];
         cdb[0] = 0x9a;
         cdb[2..10].copy_from_slice(&0x1_0000_0002_u64.to_be_bytes());
@@ -278,12 +278,12 @@ mod tests {
             count: 3,
             count_byte: 12,
         };
-        let write = Command::Write {
+        let write = ScsiCommand::Write {
             blocks,
             place: Place::Stream(0x1234),
             safe: false,
         };
-        assert_eq!(Command::of(&cdb, true), Ok(write));
+        assert_eq!(ScsiCommand::of(&cdb, true), Ok(write));
     }
 
     #[test]
@@ -292,25 +292,28 @@ mod tests {
         cdb[..2].copy_from_slice(&[0x9e, 1 << 5 | 0x14]);
         cdb[5] = 9;
         cdb[13] = 8;
-        assert_eq!(Command::of(&cdb, true), Ok(Command::OpenStream { room: 8 }));
+        assert_eq!(
+            ScsiCommand::of(&cdb, true),
+            Ok(ScsiCommand::OpenStream { room: 8 })
+        );
         cdb[1] = 2 << 5 | 0x14;
-        let close = Command::CloseStream { stream: 9, room: 8 };
-        assert_eq!(Command::of(&cdb, true), Ok(close));
+        let close = ScsiCommand::CloseStream { stream: 9, room: 8 };
+        assert_eq!(ScsiCommand::of(&cdb, true), Ok(close));
         for control in [0, 3] {
             cdb[1] = control << 5 | 0x14;
             let sense = Sense::command_field(1, Some(6));
-            assert_eq!(Command::of(&cdb, true), Err(sense));
+            assert_eq!(ScsiCommand::of(&cdb, true), Err(sense));
         }
     }
 
     #[test]
     fn a_page_code_goes_with_its_bit_alone() {
-        let page = Command::Inquiry {
+        let page = ScsiCommand::Inquiry {
             page: Some(0xb7),
             room: 255,
         };
-        assert_eq!(Command::of(&[0x12, 1, 0xb7, 0, 255, 0], true), Ok(page));
-        let wrong = Command::of(&[0x12, 0, 0xb7, 0, 255, 0], true);
+        assert_eq!(ScsiCommand::of(&[0x12, 1, 0xb7, 0, 255, 0], true), Ok(page));
+        let wrong = ScsiCommand::of(&[0x12, 0, 0xb7, 0, 255, 0], true);
         assert_eq!(wrong, Err(Sense::command_byte(2)));
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | [`command`] | a command's bytes → a [`Command`], or the sense of what is wrong with them. Pure |
+//! | [`command`] | a command's bytes → a [`ScsiCommand`], or the sense of what is wrong with them. Pure |
 //! | [`sense`] | what a command that failed is answered with |
 //! | [`unit`](mod@unit) | the logical unit: commands performed on the same drive that NVMe hosts are served |
 //! | [`tcmu`] | the kernel's ring of commands, and the configuration that makes a SCSI device of it |
@@ -49,7 +49,7 @@ pub mod sense;
 pub mod tcmu;
 pub mod unit;
 
-pub use command::Command;
+pub use command::ScsiCommand;
 pub use geometry::Identity;
 pub use sense::Sense;
 pub use unit::{Unit, UnitError};

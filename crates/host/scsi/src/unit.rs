@@ -9,7 +9,7 @@ use anabranch_ssd::streams::ScsiStreams;
 use thiserror::Error;
 
 use crate::{
-    command::{Blocks, Command},
+    command::{Blocks, ScsiCommand},
     geometry::{Geometry, Identity, MOST_TRANSFER, PERMANENT},
     inquiry, mode,
     report::{self, OpenStream},
@@ -100,34 +100,36 @@ impl Unit {
     /// The sense of what is wrong with it, or of what the drive could not do.
     pub fn execute(&self, cdb: &[u8], out: &[u8]) -> Result<Vec<u8>, Sense> {
         let done = || Ok(Vec::new());
-        match Command::of(cdb, self.streams.is_some())? {
-            Command::TestUnitReady => done(),
-            Command::RequestSense { room } => Ok(cut(Sense::NONE.to_bytes().to_vec(), room)),
-            Command::Inquiry { page, room } => {
+        match ScsiCommand::of(cdb, self.streams.is_some())? {
+            ScsiCommand::TestUnitReady => done(),
+            ScsiCommand::RequestSense { room } => Ok(cut(Sense::NONE.to_bytes().to_vec(), room)),
+            ScsiCommand::Inquiry { page, room } => {
                 let data = match page {
                     None => inquiry::standard(),
                     Some(page) => inquiry::page(page, &self.geometry, &self.identity)?,
                 };
                 Ok(cut(data, room))
             }
-            Command::ModeSense { asked, room } => {
+            ScsiCommand::ModeSense { asked, room } => {
                 let state = mode::State {
                     read_only: self.local.is_read_only(),
                     cached: self.local.target().store().is_file(),
                 };
                 Ok(cut(mode::sense(asked, &self.geometry, state)?, room))
             }
-            Command::ReadCapacity10 => Ok(report::capacity_10(&self.geometry)),
-            Command::ReadCapacity16 { room } => Ok(cut(report::capacity_16(&self.geometry), room)),
-            Command::Read { blocks } => self.read(blocks),
-            Command::Write {
+            ScsiCommand::ReadCapacity10 => Ok(report::capacity_10(&self.geometry)),
+            ScsiCommand::ReadCapacity16 { room } => {
+                Ok(cut(report::capacity_16(&self.geometry), room))
+            }
+            ScsiCommand::Read { blocks } => self.read(blocks),
+            ScsiCommand::Write {
                 blocks,
                 place,
                 safe,
             } => self.write(blocks, place, safe, out).and_then(|()| done()),
-            Command::Synchronize { blocks } => self.synchronize(blocks).and_then(|()| done()),
-            Command::Unmap { list_bytes } => self.unmap(list_bytes, out).and_then(|()| done()),
-            Command::WriteSame {
+            ScsiCommand::Synchronize { blocks } => self.synchronize(blocks).and_then(|()| done()),
+            ScsiCommand::Unmap { list_bytes } => self.unmap(list_bytes, out).and_then(|()| done()),
+            ScsiCommand::WriteSame {
                 blocks,
                 place,
                 unmap,
@@ -137,14 +139,14 @@ impl Unit {
                 self.write_same(blocks, place, unmap, data)
                     .and_then(|()| done())
             }
-            Command::OpenStream { room } => {
+            ScsiCommand::OpenStream { room } => {
                 let opened = self.table()?.open();
                 let assigned = opened.map_err(|_| Sense::STREAMS_OPEN)?;
                 Ok(cut(report::stream_control(assigned), room))
             }
-            Command::CloseStream { stream, room } => self.close(stream, room),
-            Command::StreamStatus { from, room } => self.stream_status(from, room),
-            Command::ReportOperations { asked, room } => {
+            ScsiCommand::CloseStream { stream, room } => self.close(stream, room),
+            ScsiCommand::StreamStatus { from, room } => self.stream_status(from, room),
+            ScsiCommand::ReportOperations { asked, room } => {
                 Ok(cut(report::supported(asked, self.streams.is_some())?, room))
             }
         }

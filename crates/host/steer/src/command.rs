@@ -14,7 +14,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum Action {
     Read,
     Write {
         is_metadata: bool,
@@ -32,7 +32,7 @@ pub enum Asked {
 /// A request, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    pub asked: Asked,
+    pub asked: Action,
     pub start_bytes: u64,
     pub length_bytes: u64,
 }
@@ -41,17 +41,17 @@ impl Request {
     pub fn of(descriptor: &Descriptor) -> Request {
         let has = |flag: u32| descriptor.operation & flag != 0;
         let asked = match descriptor.operation & 0xff {
-            request::READ => Asked::Read,
-            request::WRITE => Asked::Write {
+            request::READ => Action::Read,
+            request::WRITE => Action::Write {
                 is_metadata: has(request::META),
                 forced: has(request::FUA),
             },
-            request::FLUSH => Asked::Flush,
-            request::DISCARD => Asked::Discard,
-            request::WRITE_ZEROES => Asked::Zeroes {
+            request::FLUSH => Action::Flush,
+            request::DISCARD => Action::Discard,
+            request::WRITE_ZEROES => Action::Zeroes {
                 may_discard: !has(request::NO_UNMAP),
             },
-            _ => Asked::Unknown,
+            _ => Action::Unknown,
         };
         Request {
             asked,
@@ -64,7 +64,7 @@ impl Request {
     /// The answer to the kernel on success: the bytes moved, if any were to be.
     pub fn success(&self) -> i32 {
         match self.asked {
-            Asked::Read | Asked::Write { .. } => {
+            Action::Read | Action::Write { .. } => {
                 i32::try_from(self.length_bytes).unwrap_or(i32::MAX)
             }
             _ => 0,
@@ -312,7 +312,7 @@ mod tests {
         let forced = bytes(request::WRITE | request::FUA);
         assert_eq!(
             forced.asked,
-            Asked::Write {
+            Action::Write {
                 is_metadata: false,
                 forced: true
             }
@@ -320,12 +320,12 @@ mod tests {
         assert_eq!((forced.start_bytes, forced.length_bytes), (8192, 4096));
         assert_eq!(forced.success(), 4096);
         let zeroes = bytes(request::WRITE_ZEROES | request::NO_UNMAP);
-        assert_eq!(zeroes.asked, Asked::Zeroes { may_discard: false });
+        assert_eq!(zeroes.asked, Action::Zeroes { may_discard: false });
         assert_eq!(zeroes.success(), 0);
-        assert_eq!(bytes(17).asked, Asked::Unknown);
+        assert_eq!(bytes(17).asked, Action::Unknown);
         // As the kernel asks for one.
         let flush = Request::of(&descriptor(request::FLUSH, u64::MAX, 0));
-        assert_eq!((flush.asked, flush.success()), (Asked::Flush, 0));
+        assert_eq!((flush.asked, flush.success()), (Action::Flush, 0));
     }
 
     fn descriptor(operation: u32, start_sector: u64, sectors: u32) -> Descriptor {

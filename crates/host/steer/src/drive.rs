@@ -291,7 +291,7 @@ impl SteeredDrive {
     /// # Errors
     /// When it cannot be read.
     pub fn contents(&self) -> Result<Option<&'static str>, SteerError> {
-        look(&self.block)
+        inspect(&self.block)
     }
 
     /// Its path, model and serial number.
@@ -459,7 +459,7 @@ pub fn hold(block: &Path, title: &str) -> Result<File, SteerError> {
 }
 
 /// Names the drive's contents. Read past the page cache: this device's does not have writes of the steered one.
-fn look(block: &Path) -> Result<Option<&'static str>, SteerError> {
+fn inspect(block: &Path) -> Result<Option<&'static str>, SteerError> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(O_DIRECT)

@@ -97,7 +97,7 @@ impl FileHints {
         now: WriteHint,
         wanted: WriteHint,
     ) -> Result<(), SteerError> {
-        let kept = FileHandle::of(file).and_then(|handle| self.left.note(handle, now, wanted));
+        let kept = FileHandle::of(file).and_then(|handle| self.left.record(handle, now, wanted));
         let unkept = |error: io::Error| {
             SteerError::io("keep a list of what is set, to undo it, on", &self.root)(error)
         };

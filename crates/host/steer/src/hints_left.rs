@@ -109,7 +109,12 @@ impl HintsLeft {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub fn note(&mut self, file: FileHandle, before: WriteHint, set: WriteHint) -> io::Result<()> {
+    pub fn record(
+        &mut self,
+        file: FileHandle,
+        before: WriteHint,
+        set: WriteHint,
+    ) -> io::Result<()> {
         if self.changes.get(&file).is_some_and(|one| one.set == set) {
             return Ok(());
         }
@@ -310,10 +315,10 @@ mod tests {
         fs::write(&path, format!("{TITLE}\n1:aa not-set short\n1:bb not-s")).unwrap();
         let mut cut = HintsLeft::open(&path).unwrap();
         let file = |name| FileHandle::parse(name).unwrap();
-        cut.note(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
+        cut.record(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
             .unwrap();
         // What is set already is not noted again.
-        cut.note(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
+        cut.record(file("1:cc"), WriteHint::NotSet, WriteHint::Long)
             .unwrap();
         drop(cut);
         let text = format!("{TITLE}\n1:aa not-set short\n1:cc not-set long\n");

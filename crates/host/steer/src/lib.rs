@@ -27,8 +27,8 @@
 //! // Context 1 wrote pages 10 and 11, and context 2 wrote page 12.
 //! let writers = KnownWriters::default();
 //! let by = |context| Writer { context: ContextId(context), file: FileId(0), hint: WriteHint::NotSet, tenant: 0 };
-//! writers.tell(10..12, by(1));
-//! writers.tell(12..13, by(2));
+//! writers.record(10..12, by(1));
+//! writers.record(12..13, by(2));
 //! // The kernel merged them into one request of three pages.
 //! let (mut runs, mut pieces) = (Vec::new(), Vec::new());
 //! let mut placer = Placer::new(Box::new(ByContext), None);
@@ -75,7 +75,7 @@ pub use guard::{BEAT, Guard};
 pub use hints_left::{HintsLeft, Restored};
 pub use opened::{Opened, open_files};
 pub use placer::{Placer, Witness};
-pub use server::{Options, Pulse, Server, require};
+pub use server::{Pulse, Server, ServerOptions, require};
 pub use split::{PAGE_BYTES, Piece, Run, split};
 pub use surroundings::{own_mounts, stay_in_memory};
 pub use waiting::{Front, front, give_up};

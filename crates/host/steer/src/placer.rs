@@ -85,7 +85,7 @@ impl Placer {
     }
 
     /// Tells the scheme what an earlier run learned, before anything else.
-    pub fn recall(&mut self, profile: &KnownLifetimes) {
+    pub fn restore_lifetimes(&mut self, profile: &KnownLifetimes) {
         self.scheme.restore_lifetimes(profile);
     }
 
@@ -205,13 +205,13 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     /// Pages, context and time of each question.
-    type Asked = Arc<Mutex<Vec<(u32, u32, u32, u64)>>>;
+    type Queries = Arc<Mutex<Vec<(u32, u32, u32, u64)>>>;
 
     /// Stands for a context where it was not asked.
     const ELSEWHERE: u32 = u32::MAX;
 
     /// Stream = context; remembers what it was asked, and told to be elsewhere.
-    struct ByContext(Asked, bool);
+    struct ByContext(Queries, bool);
 
     impl Assign for ByContext {
         fn assign(&mut self, write: &Write) -> StreamId {
@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    fn placer(by_page: bool, metadata: Option<StreamId>) -> (Placer, Asked) {
-        let asked = Asked::default();
+    fn placer(by_page: bool, metadata: Option<StreamId>) -> (Placer, Queries) {
+        let asked = Queries::default();
         let scheme = ByContext(asked.clone(), by_page);
         (Placer::new(Box::new(scheme), metadata), asked)
     }
@@ -251,8 +251,8 @@ mod tests {
     fn a_merged_request_is_asked_for_writer_by_writer() {
         let (mut placer, asked) = placer(false, None);
         let writers = KnownWriters::default();
-        writers.tell(10..12, writer(1));
-        writers.tell(12..13, writer(2));
+        writers.record(10..12, writer(1));
+        writers.record(12..13, writer(2));
         let mut runs = Vec::new();
         let unknown = placer.place(PageRange::new(10, 5), false, &writers, &mut runs);
         assert_eq!(unknown, 2);
@@ -310,8 +310,8 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let mut placer = Placer::new(Box::new(Learns(told.clone())), None);
         let writers = Named(KnownWriters::default());
-        writers.0.tell(0..1, writer(2));
-        writers.0.tell(1..2, writer(1));
+        writers.0.record(0..1, writer(2));
+        writers.0.record(1..2, writer(1));
         let mut runs = Vec::new();
         placer.place(PageRange::new(0, 2), false, &writers, &mut runs);
         placer.place(PageRange::new(0, 1), false, &writers, &mut runs);

@@ -12,7 +12,7 @@ use anabranch_ssd::PageRange;
 use nix::libc::{EIO, EOPNOTSUPP};
 
 use crate::abi::NvmeCommand;
-use crate::command::{Asked, Command, Request, error_of, refuses_directive, whole_pages};
+use crate::command::{Action, Command, Request, error_of, refuses_directive, whole_pages};
 use crate::counters::Counters;
 use crate::retry::is_cut_off;
 use crate::shared::Shared;
@@ -58,7 +58,7 @@ impl Requests {
     pub fn new(shared: Arc<Shared>, depth: u16) -> Requests {
         let idle = || Tag {
             request: Request {
-                asked: Asked::Unknown,
+                asked: Action::Unknown,
                 start_bytes: 0,
                 length_bytes: 0,
             },
@@ -90,7 +90,7 @@ impl Requests {
         }
         match (count, request.asked) {
             // Nothing goes to the drive: the answer is due at once, or the tag would never come back.
-            (0, Asked::Unknown) => Step::Answer(-EOPNOTSUPP),
+            (0, Action::Unknown) => Step::Answer(-EOPNOTSUPP),
             (0, _) => Step::Answer(0),
             _ => Step::Issue(0..count),
         }
@@ -110,20 +110,20 @@ impl Requests {
         let (start_bytes, length_bytes) = (request.start_bytes, request.length_bytes);
         let counters = &self.shared.counters;
         match request.asked {
-            Asked::Read => commands.push(Command::Read {
+            Action::Read => commands.push(Command::Read {
                 start_bytes,
                 length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX),
                 offset_bytes: 0,
             }),
-            Asked::Write {
+            Action::Write {
                 is_metadata,
                 forced,
             } => self.plan_write(request, is_metadata, forced, commands),
-            Asked::Flush => {
+            Action::Flush => {
                 counters.flushes.add(1);
                 commands.push(Command::Flush);
             }
-            Asked::Discard => {
+            Action::Discard => {
                 counters.discarded_bytes.add(length_bytes);
                 self.discard(whole_pages(start_bytes, length_bytes));
                 let range = self.shared.target.range(start_bytes, length_bytes);
@@ -132,7 +132,7 @@ impl Requests {
                 }
                 commands.push(Command::Deallocate);
             }
-            Asked::Zeroes { may_discard } => {
+            Action::Zeroes { may_discard } => {
                 let pages = whole_pages(start_bytes, length_bytes);
                 if may_discard {
                     // Zeroes that the drive may keep as holes are a discard to it.
@@ -149,7 +149,7 @@ impl Requests {
                     may_discard,
                 });
             }
-            Asked::Unknown => {}
+            Action::Unknown => {}
         }
     }
 
@@ -272,7 +272,7 @@ impl Requests {
 
 /// All commands of a request are done: what the block device is answered.
 fn finish(shared: &Shared, request: &Request, error: i32) -> i32 {
-    if matches!(request.asked, Asked::Write { .. }) {
+    if matches!(request.asked, Action::Write { .. }) {
         let length_bytes = u32::try_from(request.length_bytes).unwrap_or(u32::MAX);
         let (first, count) = pages_of(request.start_bytes, length_bytes);
         let writers = shared

@@ -29,7 +29,7 @@ use crate::writers::{NoWriters, Writers};
 
 /// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ServerOptions {
     /// The handle of each stream.
     pub handles: Vec<u16>,
     /// Queues of the block device, a thread each.
@@ -82,7 +82,7 @@ impl Server {
     pub fn start(
         mut drive: SteeredDrive,
         placer: Placer,
-        options: &Options,
+        options: &ServerOptions,
         guard: Option<Arc<Guard>>,
         writers: impl FnOnce(&Path, bool) -> Arc<dyn Writers>,
     ) -> Result<Server, SteerError> {
@@ -384,7 +384,7 @@ fn live(make: Make, ready: &Sender<Result<(), SteerError>>, failed: &Sender<Stee
 fn make(
     control: &mut Control,
     drive: &mut SteeredDrive,
-    options: &Options,
+    options: &ServerOptions,
     features: u64,
 ) -> Result<(Info, Ledger), SteerError> {
     drive.hold()?;
@@ -407,7 +407,7 @@ fn make(
 fn add(
     control: &mut Control,
     drive: &SteeredDrive,
-    options: &Options,
+    options: &ServerOptions,
     features: u64,
 ) -> Result<Info, SteerError> {
     let abilities = drive.abilities();

@@ -56,7 +56,7 @@ pub struct KnownWriters(Mutex<HashMap<u64, Writer>>);
 
 impl KnownWriters {
     /// Some pages have a writer from now on.
-    pub fn tell(&self, pages: std::ops::Range<u64>, writer: Writer) {
+    pub fn record(&self, pages: std::ops::Range<u64>, writer: Writer) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(pages.map(|page| (page, writer)));
     }
@@ -89,7 +89,7 @@ mod tests {
             tenant: 0,
         };
         let writers = KnownWriters::default();
-        writers.tell(3..5, writer);
+        writers.record(3..5, writer);
         assert_eq!(writers.writer_of(3), Some(writer));
         writers.done(3, 1);
         assert_eq!(writers.writer_of(3), None);

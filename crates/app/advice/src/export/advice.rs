@@ -8,7 +8,7 @@ use anabranch_ssd::Counters;
 use anabranch_trace::WholeFile;
 use serde_json::{Value, json};
 
-use super::{check::Cost, plan::Plan, survey::Survey};
+use super::{check::Cost, plan::Plan, survey::WriterSurvey};
 use crate::convert::cannot_write;
 
 /// The most by which a piece may exceed the promised cost without a note that it loses something (our choice).
@@ -52,7 +52,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    pub(crate) fn new(plan: &Plan, survey: &Survey) -> Advice {
+    pub(crate) fn new(plan: &Plan, survey: &WriterSurvey) -> Advice {
         let drive = &plan.drive;
         let mut notes = vec![format!(
             "drive: {} in erase units of {}, {} host and {} internal streams; {:.2} capacities were written",

@@ -10,8 +10,8 @@ use super::{
     advice::{Advice, Checked, File},
     names::issued,
     plan::Plan,
-    rules::{Line, MAX_RULES, Way, best, document, groups, lost, told, ways},
-    survey::{Survey, Tally},
+    rules::{Line, MAX_RULES, Way, best, describe_writer, document, groups, lost, ways},
+    survey::{Tally, WriterSurvey},
 };
 use crate::contexts::call;
 
@@ -21,7 +21,7 @@ const BY_KERNEL: &str = "what sees call paths, `anabranch steer --scheme manual:
 /// Makes placement identifiers by program context: as a table, and as rules.
 pub fn by_context(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -60,7 +60,7 @@ struct Row<'a> {
 }
 
 /// The contexts that wrote most.
-fn rows<'a>(plan: &'a Plan, survey: &'a Survey) -> Vec<Row<'a>> {
+fn rows<'a>(plan: &'a Plan, survey: &'a WriterSurvey) -> Vec<Row<'a>> {
     let row = |(row, tally): (&u32, &'a Tally)| {
         let context = plan.tables.contexts.get(*row as usize)?;
         (context.signature != 0).then_some(Row { context, tally })
@@ -78,8 +78,8 @@ impl Row<'_> {
         }
     }
 
-    fn line(&self, stream: u16, plan: &Plan, survey: &Survey) -> Line {
-        let what = told(
+    fn line(&self, stream: u16, plan: &Plan, survey: &WriterSurvey) -> Line {
+        let what = describe_writer(
             self.tally,
             u64::from(plan.drive.page_bytes),
             survey.written_pages,

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use anabranch_compare::{Fault, Result, Watch};
+use anabranch_compare::{CompareError, Result, Watch};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_replay::{Fleet, Lane};
 use anabranch_ssd::{Counters, relocate::RelocationKind};
@@ -38,7 +38,7 @@ impl Cost {
 /// scheme's device half is its own, `substream` takes its place.
 pub fn under_rules(plan: &Plan, rules: &str) -> Result<SchemeSpec> {
     let read = |_: &str| Ok(rules.to_owned());
-    let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(Fault::work)?;
+    let spec = SchemeSpec::read("manual:rules=exported.toml", &read).map_err(CompareError::work)?;
     Ok(spec.with_relocation(match plan.scheme.relocation() {
         DeviceHalf::Relocation(kind) => kind,
         DeviceHalf::Own => RelocationKind::SUBSTREAM,
@@ -58,7 +58,7 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Resu
         if half == Half::Second && at_half.is_none() {
             // The lanes must come to rest before they can be asked what they counted.
             let full = std::mem::replace(&mut fleet, Fleet::start(Vec::new(), cores));
-            let lanes = full.finish().map_err(Fault::usage)?;
+            let lanes = full.finish().map_err(CompareError::usage)?;
             at_half = Some(counters(&lanes));
             fleet = Fleet::start(lanes, cores);
         }
@@ -66,7 +66,7 @@ pub fn measure(plan: &Plan, specs: &[SchemeSpec], watch: &mut dyn Watch) -> Resu
         let _ = fleet.send(&Arc::from(ios));
         Ok(())
     })?;
-    let whole: Vec<Counters> = counters(&fleet.finish().map_err(Fault::usage)?);
+    let whole: Vec<Counters> = counters(&fleet.finish().map_err(CompareError::usage)?);
     let halves = at_half.unwrap_or_else(|| vec![Counters::default(); whole.len()]);
     let costs = whole.into_iter().zip(halves);
     Ok(costs
@@ -81,7 +81,7 @@ pub fn measure_these(plan: &Plan, spec: &SchemeSpec, ios: &[Io]) -> Result<Cost>
     let mut counted = |ios: &[Io]| -> Result<Counters> {
         lane.apply_all(ios)
             .and_then(|()| lane.flush_batch())
-            .map_err(Fault::work)?;
+            .map_err(CompareError::work)?;
         Ok(*lane.counters())
     };
     let at_half = counted(first)?;

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write as _, io::Cursor, path::Path};
 
-use anabranch_compare::{Fault, Result, Watch};
+use anabranch_compare::{CompareError, Result, Watch};
 use anabranch_ssd::StreamId;
 use anabranch_trace::{
     Io, Operation,
@@ -18,7 +18,7 @@ use super::{
     plan::Plan,
     ranges::by_address,
     rules::{Line, document},
-    survey::Survey,
+    survey::WriterSurvey,
 };
 
 const HEADING: &str = "fio version 3 iolog\n";
@@ -73,7 +73,12 @@ fn opened(name: &str) -> String {
 
 /// Makes a `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job
 /// for the `dp_scheme`.
-pub fn jobs(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+pub fn jobs(
+    plan: &Plan,
+    survey: &WriterSurvey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Result {
     by_address(plan, survey, advice, watch)?;
     let logs = logs(plan, watch)?;
     let used = |text: &String| text.lines().count() > 3;
@@ -134,7 +139,7 @@ fn logs(plan: &Plan, watch: &mut dyn Watch) -> Result<Logs> {
     let page_bytes = u64::from(plan.drive.page_bytes);
     plan.each_batch("fio's logs: ", watch, &mut |ios, _| {
         for io in ios {
-            lane.apply(io).map_err(Fault::usage)?;
+            lane.apply(io).map_err(CompareError::usage)?;
             if io.operation != Operation::Write {
                 let offset = plan.original_bytes(io.offset_bytes);
                 logs.put(io, offset, io.length_bytes, StreamId::DEFAULT);

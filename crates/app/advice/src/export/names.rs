@@ -9,8 +9,8 @@ use glob::Pattern;
 use super::{
     advice::{Advice, Checked},
     plan::Plan,
-    rules::{LEAST_GAIN, Line, MAX_RULES, Way, best, by_lifetime, lost, told, ways},
-    survey::{Name, Survey, Tally},
+    rules::{LEAST_GAIN, Line, MAX_RULES, Way, best, by_lifetime, describe_writer, lost, ways},
+    survey::{Name, Tally, WriterSurvey},
 };
 
 /// Rules for less than one page of so many are left out (our choice: a thousandth).
@@ -33,7 +33,12 @@ pub fn issued(by: &str, text: &str) -> String {
 }
 
 /// Makes rules by file and thread.
-pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+pub fn by_name(
+    plan: &Plan,
+    survey: &WriterSurvey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Result {
     let rows = survey.names.by_weight();
     let tallies: Vec<&Tally> = rows.iter().map(|(_, tally)| *tally).collect();
     let ways = ways(&tallies, plan.drive.host_streams, survey.written_pages);
@@ -65,7 +70,7 @@ pub fn by_name(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dy
 /// Makes the rules that use the four hints of the kernel.
 pub fn as_hints(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -107,7 +112,7 @@ pub fn as_hints(
 /// The rules by name: by the file alone where its writers agree.
 fn name_lines(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     rows: &[(&Name, &Tally)],
     streams: &[u16],
     hints: Option<&[WriteHint]>,
@@ -124,7 +129,7 @@ fn name_lines(
             continue;
         }
         let pages = tally.profile.written_pages;
-        let what = told(
+        let what = describe_writer(
             tally,
             u64::from(plan.drive.page_bytes),
             survey.written_pages,

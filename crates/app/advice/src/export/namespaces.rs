@@ -4,7 +4,7 @@
 //! (NVMe TP4146; `nvme create-ns --phndls`), and what is written without a directive goes to its
 //! first.
 
-use anabranch_compare::{Fault, Result, Watch, read_text};
+use anabranch_compare::{CompareError, Result, Watch, read_text};
 use anabranch_placement::SchemeSpec;
 use anabranch_report::{foreign, ratio};
 use glob::Pattern;
@@ -14,8 +14,8 @@ use super::{
     check::{Cost, measure, under_rules},
     names::kind,
     plan::Plan,
-    rules::{Line, document, told},
-    survey::Survey,
+    rules::{Line, describe_writer, document},
+    survey::WriterSurvey,
 };
 
 /// The most rows of the table of writers (our choice).
@@ -36,7 +36,7 @@ struct Application {
 
 impl Application {
     /// Whether the trace has a file that only this application has.
-    fn has_files(&self, survey: &Survey) -> bool {
+    fn has_files(&self, survey: &WriterSurvey) -> bool {
         let patterns = self
             .files
             .iter()
@@ -149,7 +149,12 @@ whose), which `--to rules` therefore cannot tell apart.
 };
 
 /// Makes rules, placement identifiers, and the text for each application whose files are in the trace.
-pub fn auto(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+pub fn auto(
+    plan: &Plan,
+    survey: &WriterSurvey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Result {
     super::names::by_name(plan, survey, advice, watch)?;
     super::by_context::by_context(plan, survey, advice, watch)?;
     for (target, application) in APPLICATIONS {
@@ -165,14 +170,19 @@ pub fn auto(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn W
 }
 
 /// Makes the text for RocksDB, if the trace has its files.
-pub fn rocksdb(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+pub fn rocksdb(
+    plan: &Plan,
+    survey: &WriterSurvey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Result {
     write(&ROCKSDB, plan, survey, advice, watch)
 }
 
 /// Makes the text for Cassandra, if the trace has its files.
 pub fn cassandra(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -180,14 +190,19 @@ pub fn cassandra(
 }
 
 /// Makes the text for MySQL or MariaDB, if the trace has their files.
-pub fn mysql(plan: &Plan, survey: &Survey, advice: &mut Advice, watch: &mut dyn Watch) -> Result {
+pub fn mysql(
+    plan: &Plan,
+    survey: &WriterSurvey,
+    advice: &mut Advice,
+    watch: &mut dyn Watch,
+) -> Result {
     write(&MYSQL, plan, survey, advice, watch)
 }
 
 /// Makes the text for PostgreSQL, if the trace has its files.
 pub fn postgres(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -197,12 +212,12 @@ pub fn postgres(
 fn write(
     application: &Application,
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {
     if !application.has_files(survey) {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "there is no {} in {}: no file is called {}",
             application.name,
             plan.source.name(),
@@ -270,7 +285,7 @@ fn ways(application: &Application, plan: &Plan) -> Result<Vec<(String, SchemeSpe
         ways.push(((*told).to_owned(), under_rules(plan, &rules)?));
     }
     if plan.drive.host_streams > 1 && application.gives_hints {
-        let hints = SchemeSpec::read("hints", &read_text).map_err(Fault::work)?;
+        let hints = SchemeSpec::read("hints", &read_text).map_err(CompareError::work)?;
         let relocation = under_rules(plan, "")?.relocation();
         let hints = match relocation {
             anabranch_placement::DeviceHalf::Relocation(kind) => hints.with_relocation(kind),
@@ -285,7 +300,7 @@ fn ways(application: &Application, plan: &Plan) -> Result<Vec<(String, SchemeSpe
 }
 
 /// The table of writers, those with most bytes first.
-fn writers(plan: &Plan, survey: &Survey) -> String {
+fn writers(plan: &Plan, survey: &WriterSurvey) -> String {
     let rows = survey.names.by_weight();
     let mut text = String::new();
     for (name, tally) in rows.iter().take(MAX_ROWS) {
@@ -294,7 +309,7 @@ fn writers(plan: &Plan, survey: &Survey) -> String {
         } else {
             foreign(&name.file)
         };
-        let what = told(
+        let what = describe_writer(
             tally,
             u64::from(plan.drive.page_bytes),
             survey.written_pages,

@@ -7,8 +7,8 @@ use std::{
 };
 
 use anabranch_compare::{
-    Fault, Numbers, ReplayOptions, Requests, Result, TraceFile, Watch, learn, one_cell, read_text,
-    small_file,
+    CompareError, Numbers, ReplayOptions, Requests, Result, TraceFile, Watch, learn, one_cell,
+    read_text, small_file,
 };
 use anabranch_placement::{KnownLifetimes, Names, SchemeSpec};
 use anabranch_replay::{Comparison, Lane, Start};
@@ -136,7 +136,8 @@ impl Plan {
 
     /// A lane of the scheme, with the lifetimes it knew before.
     pub fn lane(&self, spec: &SchemeSpec) -> Result<Lane> {
-        let mut lane = Lane::build(spec, &self.drive, &Start::default()).map_err(Fault::usage)?;
+        let mut lane =
+            Lane::build(spec, &self.drive, &Start::default()).map_err(CompareError::usage)?;
         lane.restore_lifetimes(&self.known);
         lane.learn(&Names::of(&self.tables));
         Ok(lane)
@@ -167,15 +168,15 @@ pub fn given(source: Source, options: &ExportOptions, watch: &mut dyn Watch) -> 
     }
     if text.contains("\"anabranch_lifetimes\"") {
         let profile = KnownLifetimes::parse(&text);
-        let profile =
-            profile.map_err(|error| Fault::wrong_use(format!("{}: {error}", path.display())))?;
+        let profile = profile
+            .map_err(|error| CompareError::wrong_use(format!("{}: {error}", path.display())))?;
         return match &options.trace {
             Some(trace) => with_drive(options, native(trace)?, profile, watch),
             None => Ok(Given::Lifetimes(profile)),
         };
     }
     let several = text.contains("\"results\"");
-    Err(Fault::wrong_use(if several {
+    Err(CompareError::wrong_use(if several {
         format!(
             "{} holds several results: export one, of a replay on one drive",
             path.display()
@@ -203,8 +204,8 @@ fn is_parquet(path: &Path) -> Result<bool> {
     Ok(magic == b"PAR1")
 }
 
-fn cannot_read(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::wrong_use(format!("cannot read {}: {error}", path.display()))
+fn cannot_read(path: &Path, error: &std::io::Error) -> CompareError {
+    CompareError::wrong_use(format!("cannot read {}: {error}", path.display()))
 }
 
 fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Result<Given> {
@@ -212,8 +213,9 @@ fn of_trace(options: &ExportOptions, trace: Trace, watch: &mut dyn Watch) -> Res
         Some(profile) => {
             let text =
                 small_file::settings(profile).map_err(|error| cannot_read(profile, &error))?;
-            KnownLifetimes::parse(&text)
-                .map_err(|error| Fault::wrong_use(format!("{}: {error}", profile.display())))?
+            KnownLifetimes::parse(&text).map_err(|error| {
+                CompareError::wrong_use(format!("{}: {error}", profile.display()))
+            })?
         }
         None => KnownLifetimes::default(),
     };
@@ -228,7 +230,7 @@ fn with_drive(
 ) -> Result<Given> {
     let (source, tables) = trace;
     if let Some(sampled) = tables.capture.sampled {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "the trace was recorded with --sample {}, and advice is checked on all writes: record without it",
             sampled.rate
         )));
@@ -264,7 +266,7 @@ fn native(path: &Path) -> Result<Trace> {
 fn with_tables(source: Box<dyn Requests>) -> Result<Trace> {
     match source.tables().cloned() {
         Some(tables) => Ok((source, tables)),
-        None => Err(Fault::wrong_use(format!(
+        None => Err(CompareError::wrong_use(format!(
             "{} holds page numbers alone: import it first",
             source.name()
         ))),
@@ -276,14 +278,14 @@ fn with_relocation(spec: SchemeSpec, options: &ExportOptions) -> Result<SchemeSp
     let Some(name) = &options.relocation else {
         return Ok(spec);
     };
-    let kind = name.parse().map_err(Fault::usage)?;
+    let kind = name.parse().map_err(CompareError::usage)?;
     Ok(spec.with_relocation(kind))
 }
 
 fn scheme(text: &str) -> Result<SchemeSpec> {
-    let spec = SchemeSpec::read(text, &read_text).map_err(Fault::usage)?;
+    let spec = SchemeSpec::read(text, &read_text).map_err(CompareError::usage)?;
     if spec.needs_future() {
-        return Err(Fault::wrong_use(format!(
+        return Err(CompareError::wrong_use(format!(
             "{} knows the future; there is no advice in it",
             spec.name()
         )));
@@ -298,7 +300,7 @@ fn of_result(
     result: &Comparison,
     watch: &mut dyn Watch,
 ) -> Result<Given> {
-    let lacks = |what: &str| Fault::wrong_use(format!("{}: {what}", path.display()));
+    let lacks = |what: &str| CompareError::wrong_use(format!("{}: {what}", path.display()));
     if options.fill.is_some() {
         return Err(lacks(
             "a result has a drive of its own: leave out --fill, or export its trace",

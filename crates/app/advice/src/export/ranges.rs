@@ -11,7 +11,7 @@ use super::{
     check::{measure, under_rules},
     plan::Plan,
     rules::{Line, document, ways},
-    survey::{PARTS, Survey, Tally},
+    survey::{PARTS, Tally, WriterSurvey},
 };
 
 /// The most lines that fio reads.
@@ -29,7 +29,7 @@ struct Range {
 /// Makes the `dp_scheme`: of several ways to make one, the best.
 pub fn by_address(
     plan: &Plan,
-    survey: &Survey,
+    survey: &WriterSurvey,
     advice: &mut Advice,
     watch: &mut dyn Watch,
 ) -> Result {

@@ -143,7 +143,7 @@ pub fn lost(tallies: &[&Tally], streams: &[u16], all_pages: u64, by: &str) -> Op
 }
 
 /// A phrase on what a writer wrote, and how long it lives.
-pub fn told(tally: &Tally, page_bytes: u64, all_pages: u64) -> String {
+pub fn describe_writer(tally: &Tally, page_bytes: u64, all_pages: u64) -> String {
     let pages = tally.profile.written_pages;
     let quantile = |quantile| {
         let pages = tally.profile.lifetimes.quantile_pages(quantile);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anabranch_compare::{Fault, Result, Watch};
+use anabranch_compare::{CompareError, Result, Watch};
 use anabranch_lifetime::{ContextProfile, ContextProfiles};
 use anabranch_replay::{Lane, LaneError, NamePatterns, Pages};
 use anabranch_ssd::{Counters, PageRange, StreamId};
@@ -109,7 +109,7 @@ impl<K> Group<K> {
 
 /// The groups that one pass over the first half of the writes found.
 #[derive(Debug)]
-pub struct Survey {
+pub struct WriterSurvey {
     pub names: Group<Name>,
     /// Writes by row of the trace's context table.
     pub contexts: Group<u32>,
@@ -122,7 +122,7 @@ pub struct Survey {
 
 /// Reads the trace once, with the scheme at work on its drive. The second half of the writes is not looked at: it is
 /// what the advice is priced on.
-pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<Survey> {
+pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<WriterSurvey> {
     let mut lane = plan.lane(&plan.scheme)?;
     lane.keep_placements();
     let mut reading = Reading::new(plan, lane);
@@ -131,7 +131,7 @@ pub fn survey(plan: &Plan, watch: &mut dyn Watch) -> Result<Survey> {
             Half::First => ios.iter().try_for_each(|io| reading.survey(io)),
             Half::Second => reading.pass(ios),
         };
-        done.map_err(Fault::usage)
+        done.map_err(CompareError::usage)
     })?;
     reading.finish()
 }
@@ -186,8 +186,8 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Survey> {
-        self.lane.flush_batch().map_err(Fault::usage)?;
+    fn finish(mut self) -> Result<WriterSurvey> {
+        self.lane.flush_batch().map_err(CompareError::usage)?;
         let cost = Cost::new(*self.lane.counters(), self.at_half);
         Ok(self.counted.finish(cost))
     }
@@ -240,9 +240,9 @@ impl Counted {
         }
     }
 
-    fn finish(self, promised: Cost) -> Survey {
+    fn finish(self, promised: Cost) -> WriterSurvey {
         let contexts = (0..self.contexts.tallies.len() as u32).collect();
-        Survey {
+        WriterSurvey {
             promised,
             written_pages: self.written_pages,
             names: self.names.group(self.table.names),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    cell_found::{CellFound, percent},
+    cell_findings::{CellFindings, percent},
     grid::Again,
 };
 
@@ -24,19 +24,19 @@ pub struct Basis {
 
 /// The origin of a figure.
 #[derive(Debug, Clone, Copy)]
-pub enum Source<'a> {
+pub enum RowSource<'a> {
     /// A scheme of a comparison, by its place in the result.
-    Scheme(&'a CellFound, usize),
+    Scheme(&'a CellFindings, usize),
     /// The lifetimes of a trace.
     Lifetimes,
 }
 
 impl Basis {
     /// The basis of all comparisons that a claim looked at.
-    pub fn new(sources: &[Source<'_>]) -> Basis {
-        let mut cells: Vec<(&CellFound, Vec<usize>)> = Vec::new();
+    pub fn new(sources: &[RowSource<'_>]) -> Basis {
+        let mut cells: Vec<(&CellFindings, Vec<usize>)> = Vec::new();
         for source in sources {
-            let Source::Scheme(cell, scheme) = *source else {
+            let RowSource::Scheme(cell, scheme) = *source else {
                 continue;
             };
             match cells
@@ -48,9 +48,10 @@ impl Basis {
                 None => cells.push((cell, vec![scheme])),
             }
         }
-        let each = |of: fn(&CellFound) -> String| distinct(cells.iter().map(|(cell, _)| of(cell)));
+        let each =
+            |of: fn(&CellFindings) -> String| distinct(cells.iter().map(|(cell, _)| of(cell)));
         Basis {
-            fill: each(CellFound::fill),
+            fill: each(CellFindings::fill),
             unit: each(|cell| size(cell.result.device.unit_bytes)),
             spare: each(|cell| percent(cell.over_provisioning, 1)),
             steady: steady(&cells),
@@ -74,7 +75,7 @@ impl Basis {
     }
 }
 
-fn steady(cells: &[(&CellFound, Vec<usize>)]) -> String {
+fn steady(cells: &[(&CellFindings, Vec<usize>)]) -> String {
     let verdicts = cells.iter().flat_map(|(cell, schemes)| {
         let verdict = |scheme: &usize| cell.result.schemes.get(*scheme).map(|one| one.steady);
         schemes.iter().filter_map(verdict)

@@ -35,16 +35,16 @@ pub enum Bound {
 /// One name, or several over which the mean is taken.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged)]
-pub enum Names {
+pub enum ClaimNames {
     One(String),
     Mean(Vec<String>),
 }
 
-impl Names {
+impl ClaimNames {
     pub fn all(&self) -> Vec<&str> {
         match self {
-            Names::One(name) => vec![name],
-            Names::Mean(names) => names.iter().map(String::as_str).collect(),
+            ClaimNames::One(name) => vec![name],
+            ClaimNames::Mean(names) => names.iter().map(String::as_str).collect(),
         }
     }
 }
@@ -62,7 +62,7 @@ pub struct Claim {
     #[serde(default)]
     pub order: Option<String>,
     /// The run, or several runs over which figures are averaged.
-    pub run: Names,
+    pub run: ClaimNames,
     /// The options, with their values, that select comparisons of the run.
     #[serde(default)]
     pub at: BTreeMap<String, String>,
@@ -78,7 +78,7 @@ pub struct Claim {
     pub over_field: Option<String>,
     /// The run of the second figure, if it is another.
     #[serde(default)]
-    pub over_run: Option<Names>,
+    pub over_run: Option<ClaimNames>,
     /// The options of the second figure, if they are others.
     #[serde(default)]
     pub over_at: Option<BTreeMap<String, String>>,
@@ -101,7 +101,7 @@ pub struct Claim {
 
 /// The answer to a claim.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answer {
+pub struct ClaimAnswer {
     /// The claim's place in the experiment, from 1.
     pub row: usize,
     pub claim: String,
@@ -112,7 +112,7 @@ pub struct Answer {
     /// Our figure; absent for an order.
     pub value: Option<f64>,
     /// The band of figures, if the publication leaves settings open.
-    pub band: Option<Band>,
+    pub band: Option<ClaimBand>,
     /// The field of a scheme's result that was compared.
     pub field: String,
     /// The basis of the answer.
@@ -122,7 +122,7 @@ pub struct Answer {
 
 /// The band of figures over all comparisons that the publication may have meant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Band {
+pub struct ClaimBand {
     pub least: f64,
     pub most: f64,
     /// Distance of the best guess above or below the published figure, as a share of it.
@@ -157,7 +157,7 @@ impl Claim {
     /// The names of the runs that the claim refers to.
     pub fn runs(&self) -> Vec<&str> {
         let mut runs = self.run.all();
-        runs.extend(self.over_run.iter().flat_map(Names::all));
+        runs.extend(self.over_run.iter().flat_map(ClaimNames::all));
         runs
     }
 
@@ -199,7 +199,7 @@ impl Claim {
     ///
     /// # Errors
     /// When a run, a comparison, a scheme or a field does not exist.
-    pub fn answer(&self, figures: &dyn Figures, called: &Called) -> Result<Answer, String> {
+    pub fn answer(&self, figures: &dyn Figures, called: &Called) -> Result<ClaimAnswer, String> {
         let answered = match &self.order {
             Some(order) => self.ordered(order, figures, called),
             None => self.measured(figures),
@@ -207,8 +207,8 @@ impl Claim {
         answered.map_err(|problem| format!("claim \"{}\": {problem}", self.claim))
     }
 
-    fn answered(&self, published: String, ours: String, holds: bool) -> Answer {
-        Answer {
+    fn answered(&self, published: String, ours: String, holds: bool) -> ClaimAnswer {
+        ClaimAnswer {
             row: 0,
             claim: self.claim.clone(),
             published,
@@ -222,7 +222,7 @@ impl Claim {
         }
     }
 
-    fn measured(&self, figures: &dyn Figures) -> Result<Answer, String> {
+    fn measured(&self, figures: &dyn Figures) -> Result<ClaimAnswer, String> {
         let own = self.mean((&self.run, &self.at), &self.of, &self.field, figures)?;
         let ours = match &self.over {
             None => own,
@@ -248,7 +248,7 @@ impl Claim {
             Bound::AtMost => "at most ",
         };
         let published_words = format!("{words}{}", self.show(published));
-        Ok(Answer {
+        Ok(ClaimAnswer {
             value: ours.is_finite().then_some(ours),
             ..self.answered(
                 published_words,
@@ -258,12 +258,17 @@ impl Claim {
         })
     }
 
-    fn banded(&self, published: f64, ours: f64, figures: &dyn Figures) -> Result<Answer, String> {
+    fn banded(
+        &self,
+        published: f64,
+        ours: f64,
+        figures: &dyn Figures,
+    ) -> Result<ClaimAnswer, String> {
         let mut all = Vec::new();
         for run in self.run.all() {
             all.extend(figures.all(run, &self.of, &self.field)?);
         }
-        let band = Band {
+        let band = ClaimBand {
             least: all.iter().copied().fold(f64::INFINITY, f64::min),
             most: all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             error: ours / published - 1.0,
@@ -276,7 +281,7 @@ impl Claim {
         );
         let slack = self.tolerance + 1e-9;
         let holds = (band.least - slack..=band.most + slack).contains(&published);
-        Ok(Answer {
+        Ok(ClaimAnswer {
             value: ours.is_finite().then_some(ours),
             band: Some(band),
             ..self.answered(self.show(published), shown, holds)
@@ -298,7 +303,7 @@ impl Claim {
         order: &str,
         figures: &dyn Figures,
         called: &Called,
-    ) -> Result<Answer, String> {
+    ) -> Result<ClaimAnswer, String> {
         let links = chain(order)?;
         let mut found: Vec<f64> = Vec::new();
         for (_, scheme) in &links {
@@ -326,7 +331,7 @@ impl Claim {
 
     fn mean(
         &self,
-        (runs, at): (&Names, &BTreeMap<String, String>),
+        (runs, at): (&ClaimNames, &BTreeMap<String, String>),
         scheme: &str,
         field: &str,
         figures: &dyn Figures,
@@ -386,9 +391,9 @@ mod tests {
     }
 
     /// Run a: 2, 3, 4; run b: 4, 5, 6.
-    struct Found;
+    struct ExperimentFindings;
 
-    impl Figures for Found {
+    impl Figures for ExperimentFindings {
         fn one(
             &self,
             run: &str,
@@ -410,9 +415,9 @@ mod tests {
         }
     }
 
-    fn answer(text: &str) -> Answer {
+    fn answer(text: &str) -> ClaimAnswer {
         let called = Called::from([("x".to_owned(), "Nothing".to_owned())]);
-        claim(text).answer(&Found, &called).unwrap()
+        claim(text).answer(&ExperimentFindings, &called).unwrap()
     }
 
     #[test]
@@ -423,7 +428,7 @@ mod tests {
             );
             let claim: Claim = toml::from_str(&text).unwrap();
             claim.check().unwrap();
-            claim.answer(&Found, &Called::new()).unwrap()
+            claim.answer(&ExperimentFindings, &Called::new()).unwrap()
         };
         let inside = banded(2.5);
         assert_eq!(

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anabranch_trace::WholeFile;
 
-use super::{claim::Answer, found::Found, grid::Again, pivot::PivotFound};
-use crate::failure::{Failure, Result};
+use super::{claim::ClaimAnswer, findings::ExperimentFindings, grid::Again, pivot::PivotFindings};
+use crate::error::{CommandError, Result};
 
 /// The head of the table of claims.
 const HEAD: &str = "\
@@ -26,8 +26,8 @@ const POINTS_HEAD: &str = "\
 ///
 /// # Errors
 /// When the document cannot be read or written.
-pub fn write(path: &Path, found: &Found) -> Result {
-    let wrong = |problem: String| Failure::wrong_use(format!("{}: {problem}", path.display()));
+pub fn write(path: &Path, found: &ExperimentFindings) -> Result {
+    let wrong = |problem: String| CommandError::wrong_use(format!("{}: {problem}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let mut changed = text.clone();
     if inside(&changed, &found.name).is_some() {
@@ -42,7 +42,7 @@ pub fn write(path: &Path, found: &Found) -> Result {
     }
     let mut file = WholeFile::create(path)?;
     std::io::Write::write_all(&mut file, changed.as_bytes()).map_err(|error| {
-        Failure::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
+        CommandError::work(anyhow::anyhow!("cannot write {}: {error}", path.display()))
     })?;
     Ok(file.finish()?)
 }
@@ -74,13 +74,13 @@ fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The table of points, with those of one experiment replaced and the others unchanged.
-fn points(known: &str, name: &str, claims: &[Answer]) -> String {
+fn points(known: &str, name: &str, claims: &[ClaimAnswer]) -> String {
     let own = format!("| `{name}` | ");
     let others = known
         .lines()
         .filter(|line| line.starts_with("| `") && !line.starts_with(&own));
     let mut rows: Vec<String> = others.map(|line| format!("{line}\n")).collect();
-    let point = |claim: &Answer| {
+    let point = |claim: &ClaimAnswer| {
         let (band, best) = (claim.band.as_ref()?, claim.value?);
         Some(format!(
             "{own}{} | {} | {} | {best:.3} | {:+.1} % | {:.3} to {:.3} | {} |\n",
@@ -98,12 +98,12 @@ fn points(known: &str, name: &str, claims: &[Answer]) -> String {
     format!("{POINTS_HEAD}{}", rows.concat())
 }
 
-fn holds(claim: &Answer) -> &'static str {
+fn holds(claim: &ClaimAnswer) -> &'static str {
     if claim.holds { "yes" } else { "**no**" }
 }
 
 /// The section of a document on an experiment.
-fn section(found: &Found) -> String {
+fn section(found: &ExperimentFindings) -> String {
     let command = &found.command;
     let mut text = format!("`{command}` ({}): {}\n", found.source, found.setup.trim());
     if !found.claims.is_empty() {
@@ -118,7 +118,7 @@ fn section(found: &Found) -> String {
     text + &found.tables.iter().map(table).collect::<String>()
 }
 
-fn table(table: &PivotFound) -> String {
+fn table(table: &PivotFindings) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
@@ -137,7 +137,7 @@ fn table(table: &PivotFound) -> String {
     )
 }
 
-fn row(claim: &Answer) -> String {
+fn row(claim: &ClaimAnswer) -> String {
     let cells = [
         claim.row.to_string(),
         plain(&claim.claim),
@@ -156,7 +156,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The command of each comparison, once, with all schemes that claims looked at, and the rows that rest on it.
-fn commands(claims: &[Answer]) -> Vec<(String, String)> {
+fn commands(claims: &[ClaimAnswer]) -> Vec<(String, String)> {
     let mut found: Vec<(Again, Vec<usize>)> = Vec::new();
     for claim in claims {
         for again in &claim.basis.commands {

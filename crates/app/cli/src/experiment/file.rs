@@ -10,7 +10,7 @@ use super::{
     pivot::Pivot,
     run::Run,
 };
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// An experiment as its file describes it.
 #[derive(Debug, Deserialize)]
@@ -67,7 +67,7 @@ impl Experiment {
     /// Reads an experiment's file.
     pub fn read(path: &Path) -> Result<Experiment> {
         let wrong = |problem: String| {
-            Failure::wrong_use(format!("experiment {}: {problem}", path.display()))
+            CommandError::wrong_use(format!("experiment {}: {problem}", path.display()))
         };
         let text = anabranch_compare::small_file::settings(path)
             .map_err(|error| wrong(error.to_string()))?;

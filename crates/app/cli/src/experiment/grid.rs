@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::run::Run;
-use crate::failure::{self, Failure};
+use crate::error::{self, CommandError};
 
 /// The key of a comparison's trace among its options.
 const TRACE: &str = "trace";
 
 /// A comparison of a run.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub struct ExperimentCell {
     /// The comparison's options, with its trace among them.
     pub labels: Vec<(String, String)>,
     /// The schemes it compares.
@@ -30,7 +30,7 @@ pub struct Cell {
 /// When none has them, or several have.
 pub fn only<T>(
     cells: impl IntoIterator<Item = T>,
-    cell: impl Fn(&T) -> &Cell,
+    cell: impl Fn(&T) -> &ExperimentCell,
     run: &str,
     at: &BTreeMap<String, String>,
 ) -> Result<T, String> {
@@ -43,7 +43,7 @@ pub fn only<T>(
 }
 
 /// All comparisons of a run. A flag with the value `true` is given, one with `false` is not.
-pub fn cells(run: &Run) -> Vec<Cell> {
+pub fn cells(run: &Run) -> Vec<ExperimentCell> {
     let mut grid = vec![Vec::new()];
     multiply(&mut grid, TRACE, &run.traces);
     for (option, values) in &run.options {
@@ -51,7 +51,7 @@ pub fn cells(run: &Run) -> Vec<Cell> {
     }
     let schemes = &run.schemes;
     grid.into_iter()
-        .map(|labels| Cell {
+        .map(|labels| ExperimentCell {
             labels,
             schemes: schemes.clone(),
         })
@@ -87,7 +87,7 @@ fn words(labels: &[(String, String)], schemes: &[String]) -> Vec<String> {
     words
 }
 
-impl Cell {
+impl ExperimentCell {
     /// Whether it has all these options.
     fn is_at(&self, at: &BTreeMap<String, String>) -> bool {
         let has = |key: &String, value: &String| {
@@ -99,13 +99,13 @@ impl Cell {
     }
 
     /// The options of the replay.
-    pub fn options(&self) -> failure::Result<ReplayOptions> {
+    pub fn options(&self) -> error::Result<ReplayOptions> {
         let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
         let options = labels.map(|(key, text)| (key.clone(), value(text)));
         let schemes = Value::from(self.schemes.clone());
         let all = options.chain([("scheme".to_owned(), schemes)]);
         ReplayOptions::named(all)
-            .map_err(|error| Failure::wrong_use(format!("{}: {error}", self.command())))
+            .map_err(|error| CommandError::wrong_use(format!("{}: {error}", self.command())))
     }
 
     /// The path of the trace, found from `root`.
@@ -198,7 +198,7 @@ mod tests {
         )
         .unwrap();
         let cells = cells(&run);
-        let commands: Vec<String> = cells.iter().map(Cell::command).collect();
+        let commands: Vec<String> = cells.iter().map(ExperimentCell::command).collect();
         assert_eq!(commands.len(), 4);
         assert_eq!(
             commands[3],

@@ -5,18 +5,18 @@ use std::path::Path;
 use anabranch_advice::{Grouping, lifetimes};
 use serde::Serialize;
 
-use super::{cell_found::number, file::Lifetimes, grid::located};
-use crate::{failure::Result, progress::Bar, source};
+use super::{cell_findings::number, file::Lifetimes, grid::located};
+use crate::{error::Result, progress::Bar, source};
 
 /// Lifetimes found in one trace.
 #[derive(Debug, Serialize)]
-pub struct LifetimesFound {
+pub struct LifetimesFindings {
     pub name: String,
     pub trace: String,
     pub by: Vec<Grouping>,
 }
 
-impl LifetimesFound {
+impl LifetimesFindings {
     /// One figure of a grouping, or of one of its groups, as in `role/jbd2`.
     pub fn value(&self, by: &str, field: &str) -> Result<f64, String> {
         let find = |by: &str| self.by.iter().find(|found| found.by == by);
@@ -35,13 +35,13 @@ impl LifetimesFound {
 }
 
 /// Measures the lifetimes that an experiment asks for.
-pub fn measure(asked: &Lifetimes, root: &Path) -> Result<LifetimesFound> {
+pub fn measure(asked: &Lifetimes, root: &Path) -> Result<LifetimesFindings> {
     let source = source::open(&located(&asked.trace, root), None, false)?;
     let by = asked.by.iter().map(|by| {
         let found = lifetimes(&source, by, asked.streams, &mut Bar::default())?;
         Ok(found)
     });
-    Ok(LifetimesFound {
+    Ok(LifetimesFindings {
         name: asked.name.clone(),
         trace: asked.trace.clone(),
         by: by.collect::<Result<Vec<Grouping>>>()?,

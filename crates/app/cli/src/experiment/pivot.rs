@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    cell_found::{CellFound, RunFound, percent},
+    cell_findings::{CellFindings, RunFindings, percent},
     run::Run,
 };
 
@@ -35,7 +35,7 @@ pub struct Pivot {
 
 /// A table with its figures.
 #[derive(Debug, Serialize)]
-pub struct PivotFound {
+pub struct PivotFindings {
     pub title: String,
     /// The head: the corner, then the values across.
     pub head: Vec<String>,
@@ -67,10 +67,10 @@ impl Pivot {
     ///
     /// # Errors
     /// When a scheme or a field does not exist, or several comparisons fit one place.
-    pub fn found(&self, runs: &[RunFound]) -> Result<PivotFound, String> {
+    pub fn found(&self, runs: &[RunFindings]) -> Result<PivotFindings, String> {
         let run = runs.iter().find(|run| run.name == self.run);
         let run = run.ok_or_else(|| format!("no run is called {}", self.run))?;
-        let cells: Vec<&CellFound> = run
+        let cells: Vec<&CellFindings> = run
             .comparisons
             .iter()
             .filter(|cell| {
@@ -102,7 +102,7 @@ impl Pivot {
             None => column.clone(),
         };
         let corner = self.rows.replace('-', " ");
-        Ok(PivotFound {
+        Ok(PivotFindings {
             title: self.title.clone(),
             head: std::iter::once(corner)
                 .chain(across.iter().map(name))
@@ -115,11 +115,11 @@ impl Pivot {
     /// The only comparison that fits a place of the table, and the scheme that is shown there.
     fn place<'a>(
         &'a self,
-        cells: &[&'a CellFound],
+        cells: &[&'a CellFindings],
         down: &str,
         across: &'a str,
-    ) -> Result<(&'a CellFound, &'a str), String> {
-        let is_there = |cell: &&&CellFound| {
+    ) -> Result<(&'a CellFindings, &'a str), String> {
+        let is_there = |cell: &&&CellFindings| {
             let is_column = |option: &String| cell.at.get(option).is_some_and(|own| own == across);
             cell.at.get(&self.rows).is_some_and(|own| own == down)
                 && self.columns.as_ref().is_none_or(is_column)
@@ -141,7 +141,7 @@ impl Pivot {
 }
 
 /// The values of an option, in the order in which they were run.
-fn values(cells: &[&CellFound], option: &str) -> Vec<String> {
+fn values(cells: &[&CellFindings], option: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for value in cells.iter().filter_map(|cell| cell.at.get(option)) {
         if !found.contains(value) {

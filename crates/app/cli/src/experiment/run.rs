@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, process};
 use anabranch_compare::ReplayOptions;
 use serde::Deserialize;
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Replays of the same schemes: `anabranch replay` with every combination of the listed options.
 #[derive(Debug, Clone, Deserialize)]
@@ -31,7 +31,7 @@ impl Run {
         };
         let directory = root.join("out").join("experiments");
         let trace = directory.join(format!("{}.parquet", self.name));
-        let program = std::env::current_exe().map_err(Failure::work)?;
+        let program = std::env::current_exe().map_err(CommandError::work)?;
         let status = std::fs::create_dir_all(&directory).and_then(|()| {
             process::Command::new(program)
                 .args([
@@ -49,12 +49,12 @@ impl Run {
         match status {
             Ok(status) if status.success() => {}
             Ok(status) => {
-                return Err(Failure::work(anyhow::anyhow!(
+                return Err(CommandError::work(anyhow::anyhow!(
                     "workload {workload} of run {} ended with {status}",
                     self.name
                 )));
             }
-            Err(error) => return Err(Failure::work(error)),
+            Err(error) => return Err(CommandError::work(error)),
         }
         let trace = trace.strip_prefix(root).unwrap_or(&trace);
         Ok(Run {

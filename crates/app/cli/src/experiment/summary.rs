@@ -4,10 +4,10 @@ use anabranch_report::{cells, line, message};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
-    cell_found::{CellFound, RunFound},
+    cell_findings::{CellFindings, RunFindings},
     file::Experiment,
-    found::Found,
-    lifetimes::LifetimesFound,
+    findings::ExperimentFindings,
+    lifetimes::LifetimesFindings,
 };
 
 /// The list of experiments.
@@ -20,7 +20,7 @@ pub fn list(experiments: &[Experiment]) -> String {
 }
 
 /// The text of an experiment's findings. Claims come last, since they are what people look for.
-pub fn found(found: &Found) -> String {
+pub fn found(found: &ExperimentFindings) -> String {
     let mut text = format!(
         "# {}: {}\n\n{}\n{}\n\n",
         line(&found.name),
@@ -43,7 +43,7 @@ pub fn found(found: &Found) -> String {
     text
 }
 
-fn claims(found: &Found) -> Table {
+fn claims(found: &ExperimentFindings) -> Table {
     let mut table = table([
         "row",
         "claim",
@@ -68,7 +68,7 @@ fn claims(found: &Found) -> Table {
     table
 }
 
-fn held(found: &Found) -> String {
+fn held(found: &ExperimentFindings) -> String {
     let holding = found.claims.iter().filter(|claim| claim.holds).count();
     format!(
         "{holding} of {} claims hold (`{}`)",
@@ -77,7 +77,7 @@ fn held(found: &Found) -> String {
     )
 }
 
-fn results(run: &RunFound) -> Table {
+fn results(run: &RunFindings) -> Table {
     let cells = &run.comparisons;
     let varied: Vec<&String> = cells.first().map_or_else(Vec::new, |first| {
         let differs = |key: &&String| {
@@ -116,7 +116,7 @@ fn results(run: &RunFound) -> Table {
     table
 }
 
-fn row(cell: &CellFound, index: usize, varied: &[&String], timed: bool) -> Vec<String> {
+fn row(cell: &CellFindings, index: usize, varied: &[&String], timed: bool) -> Vec<String> {
     let scheme = &cell.result.schemes[index];
     let device = &cell.result.device;
     let mut row: Vec<String> = varied
@@ -152,7 +152,7 @@ fn row(cell: &CellFound, index: usize, varied: &[&String], timed: bool) -> Vec<S
     row
 }
 
-fn groups(found: &LifetimesFound) -> Table {
+fn groups(found: &LifetimesFindings) -> Table {
     let mut table = table([
         "by",
         "explained",

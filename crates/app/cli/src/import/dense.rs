@@ -9,7 +9,7 @@ use anabranch_trace::{
 };
 use indicatif::ProgressBar;
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Bytes of the pages that are numbered: the mapping unit of nearly every drive.
 const PAGE_BYTES: u32 = 4096;
@@ -43,7 +43,7 @@ pub fn write(
     let mut sparse = writer.keep(&tables)?;
     let mut volumes = Volumes::learn(&mut sparse)?;
     tables.capture.device_bytes = volumes.lay_out().ok_or_else(|| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "the pages that are ever written fill more than {MOST_BYTES} bytes, which no drive has: addresses are damaged \
              or hashes, or in another unit"
         ))

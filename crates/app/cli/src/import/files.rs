@@ -8,7 +8,7 @@ use std::{
 use anabranch_compare::matching;
 use anabranch_trace::foreign::Input;
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// The name of standard input.
 const STANDARD_INPUT: &str = "-";
@@ -35,7 +35,7 @@ impl Files {
         }
         let standard = paths.iter().filter(|path| is_standard(path)).count();
         if standard > 1 {
-            return Err(Failure::wrong_use(
+            return Err(CommandError::wrong_use(
                 "- is standard input, which can be read once",
             ));
         }

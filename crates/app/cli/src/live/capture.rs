@@ -8,7 +8,7 @@ use std::{
 
 use anabranch_compare::bytes;
 use anabranch_placement::Names;
-use anabranch_probe::{Captured, LeftOut, Options, Probe, Whose};
+use anabranch_probe::{CaptureFilter, Captured, LeftOut, Probe, ProbeOptions};
 use anabranch_trace::{Capture, Io, Sample, Sampled, Tables, TraceError, Writer};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use super::interrupt::Interrupt;
 use crate::{
     arguments::CaptureArguments,
     attaching::attach,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     kernel::said_by_kernel,
 };
 
@@ -46,21 +46,21 @@ impl Capturing {
     pub fn start(
         device: &Path,
         arguments: &CaptureArguments,
-        only: Vec<Whose>,
+        only: Vec<CaptureFilter>,
         trace: Option<&PathBuf>,
         interrupt: &mut Interrupt,
     ) -> Result<Capturing> {
         let ring_bytes = u32::try_from(bytes(&arguments.ring)?)
-            .map_err(|_| Failure::wrong_use("--ring is at most 2GiB"))?;
+            .map_err(|_| CommandError::wrong_use("--ring is at most 2GiB"))?;
         let needs_all = !only.is_empty() || !arguments.tenants.tenant.is_empty();
-        let options = Options {
+        let options = ProbeOptions {
             reads: arguments.reads,
             hints: !arguments.no_hints,
             generations: !arguments.generations.no_generations,
             ring_bytes,
             only,
             tenants: arguments.tenants.tenant.clone(),
-            ..Options::new(device)
+            ..ProbeOptions::new(device)
         };
         let writer = trace.map(Writer::create).transpose()?;
         let probe = attach(options, || interrupt.came().is_some())?;
@@ -95,7 +95,7 @@ impl Capturing {
         batch.clear();
         self.probe
             .poll(POLL, &mut |io| batch.push(io))
-            .map_err(Failure::work)?;
+            .map_err(CommandError::work)?;
         self.hand_on(sink)
     }
 
@@ -105,7 +105,7 @@ impl Capturing {
         batch.clear();
         self.probe
             .drain(&mut |io| batch.push(io))
-            .map_err(Failure::work)?;
+            .map_err(CommandError::work)?;
         self.hand_on(sink)
     }
 
@@ -226,7 +226,7 @@ impl Recorded {
         };
         let older = set_aside(path).map_err(|error| {
             let words = format!("{}: the older trace cannot be set aside", path.display());
-            Failure::work(anyhow::Error::new(error).context(words))
+            CommandError::work(anyhow::Error::new(error).context(words))
         })?;
         if let Err(error) = writer.finish(&self.tables) {
             // It is still the trace of that name.

@@ -9,7 +9,7 @@ use anabranch_disk::{Workload, status_code};
 
 use crate::{
     arguments::RunArguments,
-    failure::{Failure, INTERRUPTED, Result},
+    error::{CommandError, INTERRUPTED, Result},
 };
 
 /// Time that a program has to end before it is killed (our choice).
@@ -76,7 +76,7 @@ impl End {
                 anabranch_report::bytes(drive_bytes)
             );
         }
-        Err(Failure {
+        Err(CommandError {
             status,
             error: Some(anyhow::anyhow!("{words}")),
         })

@@ -8,7 +8,7 @@ use signal_hook::{
     low_level::siginfo::Cause,
 };
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Catches SIGINT, SIGTERM and SIGHUP, which then no longer end the command by themselves.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Interrupt {
 impl Interrupt {
     /// Catches them from now on.
     pub fn watch() -> Result<Interrupt> {
-        let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+        let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::work)?;
         Ok(Interrupt { signals })
     }
 

@@ -86,7 +86,7 @@ impl Meter {
         let words = self.words(self.began.elapsed().as_secs_f64(), lost_events);
         match &self.line {
             Some(line) => line.set_message(words),
-            None => say::note(&words),
+            None => say::print_note(&words),
         }
     }
 

@@ -12,7 +12,7 @@ use anabranch_disk::Output;
 use indicatif::MultiProgress;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     say,
 };
 
@@ -29,7 +29,7 @@ impl Voice {
     pub fn open(log: Option<&Path>, terminal: MultiProgress) -> Result<Voice> {
         if let Some(path) = log {
             let file = File::create(path).map_err(|error| {
-                Failure::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
+                CommandError::work(anyhow::anyhow!("cannot create {}: {error}", path.display()))
             })?;
             return Ok(Voice {
                 end: file.into(),
@@ -62,8 +62,8 @@ impl Voice {
     }
 }
 
-fn broken(error: std::io::Error) -> Failure {
-    Failure::work(anyhow::Error::new(error).context("the program's output"))
+fn broken(error: std::io::Error) -> CommandError {
+    CommandError::work(anyhow::Error::new(error).context("the program's output"))
 }
 
 /// Passes output on. Of a progress meter that rewrites its line with carriage returns, the last
@@ -91,5 +91,5 @@ fn repeat(terminal: &MultiProgress, line: &str) {
 
 /// Prints a note above the view.
 pub fn note_above(terminal: &MultiProgress, words: &str) {
-    terminal.suspend(|| say::note(words));
+    terminal.suspend(|| say::print_note(words));
 }

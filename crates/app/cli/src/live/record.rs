@@ -8,7 +8,7 @@ use std::{
 
 use anabranch_compare::{bytes, of_recording};
 use anabranch_disk::InterruptSource;
-use anabranch_probe::{LeftOut, Whose};
+use anabranch_probe::{CaptureFilter, LeftOut};
 use anabranch_replay::Comparison;
 use anabranch_report::line;
 use anabranch_trace::{Capture, Rate, Sampled};
@@ -22,13 +22,13 @@ use super::{capture::Capturing, interrupt::Interrupt, meter::Meter};
 use crate::{
     arguments::RecordArguments,
     block::Block,
-    failure::{Failure, Result, all},
-    look::TableArguments,
+    error::{CommandError, Result, all},
     output::is_standard_output,
     output::print,
     progress::Bar,
     say,
     source::open,
+    table_layout::TableArguments,
     tenants,
 };
 
@@ -39,7 +39,7 @@ const MOST_REPLAYED_BYTES: u64 = 64 << 30;
 
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Result {
-    anabranch_probe::check().map_err(Failure::work)?;
+    anabranch_probe::check().map_err(CommandError::work)?;
     let mut interrupt = Interrupt::watch()?;
     let block = Block::find(&arguments.device)?;
     let only = only(arguments)?;
@@ -78,7 +78,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
             (_, None) => {}
         }
         if let Some(program) = &mut program
-            && let Some(status) = program.child.try_wait().map_err(Failure::work)?
+            && let Some(status) = program.child.try_wait().map_err(CommandError::work)?
         {
             break Some(status).filter(|_| !was_full);
         }
@@ -99,7 +99,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
     let printed = report(arguments, &meter, &capture, left_out, kept, answer.as_ref());
     let ended = match status.map(anabranch_disk::status_code) {
         None | Some(0) => Ok(()),
-        Some(status) => Err(Failure {
+        Some(status) => Err(CommandError {
             status,
             error: None,
         }),
@@ -116,15 +116,19 @@ fn is_gone(device: &Path) -> String {
 }
 
 /// The processes whose writes are recorded; everybody's if empty.
-fn only(arguments: &RecordArguments) -> Result<Vec<Whose>> {
-    let processes = arguments.pid.iter().map(|id| Whose::Process(*id));
-    let groups = arguments.cgroup.iter().cloned().map(Whose::ControlGroup);
-    let only: Vec<Whose> = processes.chain(groups).collect();
+fn only(arguments: &RecordArguments) -> Result<Vec<CaptureFilter>> {
+    let processes = arguments.pid.iter().map(|id| CaptureFilter::Process(*id));
+    let groups = arguments
+        .cgroup
+        .iter()
+        .cloned()
+        .map(CaptureFilter::ControlGroup);
+    let only: Vec<CaptureFilter> = processes.chain(groups).collect();
     match only.iter().find(|whose| !whose.exists()) {
-        Some(Whose::Process(id)) => Err(Failure::wrong_use(format!(
+        Some(CaptureFilter::Process(id)) => Err(CommandError::wrong_use(format!(
             "--pid {id}: there is no such process; `pgrep NAME` tells the id of one that runs"
         ))),
-        Some(Whose::ControlGroup(path)) => Err(Failure::wrong_use(format!(
+        Some(CaptureFilter::ControlGroup(path)) => Err(CommandError::wrong_use(format!(
             "--cgroup {}: there is no such control group, and no process in it; `cat /proc/PID/cgroup` \
              tells that of a process",
             path.display()
@@ -146,7 +150,7 @@ fn answer(arguments: &RecordArguments, meter: &Meter) -> Option<Comparison> {
         Ok(answer) => answer,
         Err(failure) => {
             if let Some(error) = failure.error {
-                say::note(&format!("no answer from the recording: {error:#}"));
+                say::print_note(&format!("no answer from the recording: {error:#}"));
             }
             None
         }
@@ -197,12 +201,12 @@ fn report(
         meter.requests(),
         capture.lost_events
     ))?;
-    let mut lines = tenants::told(&capture.tenants, &capture.limitations, "note: ");
+    let mut lines = tenants::report_lines(&capture.tenants, &capture.limitations, "note: ");
     lines.try_for_each(|line| print(&(line + "\n")))?;
     match answer {
         Some(answer) => print(&format!(
             "\n{}\n",
-            anabranch_report::answer(answer, &TableArguments::default().look())
+            anabranch_report::answer(answer, &TableArguments::default().layout())
         )),
         None => Ok(()),
     }
@@ -221,7 +225,7 @@ impl Program {
         };
         let child = Command::new(name).args(arguments).spawn();
         let child = child.map_err(|error| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "{}: cannot be started ({error}): is it installed, and on the PATH that sudo leaves?",
                 name.to_string_lossy()
             ))
@@ -236,7 +240,7 @@ impl Program {
     /// done so, the second kills it. The program is waited for either way.
     fn interrupt(&mut self, source: InterruptSource) -> Result {
         if self.was_interrupted {
-            self.child.kill().map_err(Failure::work)?;
+            self.child.kill().map_err(CommandError::work)?;
         } else if let (InterruptSource::Process, Ok(pid)) = (source, i32::try_from(self.child.id()))
         {
             // It may have ended since: nothing to do then.

@@ -6,10 +6,10 @@ use std::{
 };
 
 use anabranch_compare::{
-    NamedDrive, Origin, Running, Sampling, complete, one_drive, one_sampled, samples,
+    ComparedDrive, Running, Sampling, TraceOrigin, complete, one_drive, one_sampled, samples,
 };
 use anabranch_disk::{
-    DiskError, Drive, DriveOptions, FileSystemKind, Namespace, Workload, status_code,
+    DiskError, Drive, DriveOptions, FileSystemKind, MountNamespace, Workload, status_code,
 };
 use anabranch_placement::SchemeSpec;
 use anabranch_replay::Comparison;
@@ -23,14 +23,14 @@ use super::{
     end::{End, Patience},
     interrupt::Interrupt,
     output::{Voice, note_above},
-    stages::{Stage, Stages, fit, list_wanted},
+    stages::{WorkloadStep, WorkloadSteps, fit, list_wanted},
     view::View,
 };
 use crate::{
     answer::AnswerArguments,
     arguments::RunArguments,
     comparison::{keep, live_schemes, publish},
-    failure::{Failure, INTERRUPTED, Result, all},
+    error::{CommandError, INTERRUPTED, Result, all},
     output::is_standard_output,
     progress::Bar,
     rate::NO_AUTO,
@@ -49,13 +49,13 @@ pub fn run(arguments: &RunArguments) -> Result {
             tables: arguments.comparison.publish.tables,
         });
     }
-    let stages = Stages::of(arguments)?;
+    let stages = WorkloadSteps::of(arguments)?;
     let arguments = &fit(arguments)?;
     let plan = Plan::check(arguments)?;
     // Before any thread starts: only what comes later lives in the namespace.
-    let namespace = Namespace::enter().map_err(Failure::work)?;
+    let namespace = MountNamespace::enter().map_err(CommandError::work)?;
     if let Some(error) = namespace.ungrouped() {
-        say::note(&format!(
+        say::print_note(&format!(
             "no control group for what the program starts ({error}): what makes a mount namespace of its own, as containers do, can outlive this run"
         ));
     }
@@ -81,16 +81,17 @@ pub fn run(arguments: &RunArguments) -> Result {
     // Who asks for tenants is told which wrote nothing. A run without is quiet: what is not seen is in its result.
     if !arguments.capture.tenants.tenant.is_empty() {
         let capture = &recorded.tables.capture;
-        tenants::told(&capture.tenants, &capture.limitations, "").for_each(|line| say::note(&line));
+        tenants::report_lines(&capture.tenants, &capture.limitations, "")
+            .for_each(|line| say::print_note(&line));
     }
     let seen_nothing = result.as_ref().is_ok_and(is_void);
     let wrote_nothing = seen_nothing && names_no_file(&recorded.tables);
     let is_void = wrote_nothing || seen_nothing && end.has_failed();
     // An end that is not good has a line of its own, which says that nothing is compared.
     if wrote_nothing && end.is_good() {
-        say::note(&wrote_nothing_words(stages.knows_the_drive()));
+        say::print_note(&wrote_nothing_words(stages.knows_the_drive()));
     } else if seen_nothing && !is_void && !stages.knows_the_drive() {
-        say::note(&format!(
+        say::print_note(&format!(
             "the program was not told where the drive is: {DRIVE}"
         ));
     }
@@ -99,7 +100,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     let is_kept = !is_void || arguments.trace.is_some();
     let kept = if is_kept { plan.keep(recorded) } else { Ok(()) };
     let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
-    let published = result.map_err(Failure::from).and_then(|mut result| {
+    let published = result.map_err(CommandError::from).and_then(|mut result| {
         // Who interrupts a run waits for no more replays: a replay of its trace shows the same.
         let trace = trace.filter(|trace| !is_standard_output(trace) && !end.was_interrupted);
         if let Some(trace) = trace {
@@ -137,21 +138,24 @@ fn complete_from(result: &mut Comparison, trace: &Path, arguments: &RunArguments
     if let Err(failure) = completed
         && let Some(error) = failure.error
     {
-        say::note(&format!("nothing more from the recording: {error:#}"));
+        say::print_note(&format!("nothing more from the recording: {error:#}"));
     }
 }
 
 /// The drive that every scheme gets, whole or sampled, and the samples.
-fn sampled(arguments: &RunArguments, whole: &NamedDrive) -> Result<(NamedDrive, Vec<Sample>)> {
+fn sampled(
+    arguments: &RunArguments,
+    whole: &ComparedDrive,
+) -> Result<(ComparedDrive, Vec<Sample>)> {
     let options = &arguments.comparison.options;
     let rate = match options.sample {
         None => return Ok((whole.clone(), Vec::new())),
         Some(Sampling::Rate(rate)) => rate,
         Some(Sampling::Auto) => {
-            return Err(Failure::wrong_use(format!("--sample {NO_AUTO}")));
+            return Err(CommandError::wrong_use(format!("--sample {NO_AUTO}")));
         }
     };
-    let drive = one_sampled(&arguments.drive, &Origin::default(), rate)?;
+    let drive = one_sampled(&arguments.drive, &TraceOrigin::default(), rate)?;
     let page_bytes = drive.page_bytes();
     let samples = samples(rate, page_bytes, None, options.seed, options.samples)?;
     Ok((drive, samples))
@@ -180,9 +184,9 @@ fn is_void(result: &Comparison) -> bool {
 struct Plan {
     file_system: FileSystemKind,
     specs: Vec<SchemeSpec>,
-    model: NamedDrive,
+    model: ComparedDrive,
     /// The drive that every scheme has, and the samples of the writes that it sees.
-    sampled: (NamedDrive, Vec<Sample>),
+    sampled: (ComparedDrive, Vec<Sample>),
     /// The path at which the trace is kept; `None` if it is not.
     trace: Option<PathBuf>,
     /// Whether `-t` names the path.
@@ -194,17 +198,17 @@ struct Plan {
 impl Plan {
     fn check(arguments: &RunArguments) -> Result<Plan> {
         let one = "a live run has one drive: keep its trace with -t, and replay that on many";
-        let (model, recorded) = one_drive(&arguments.drive, &Origin::default(), one)?;
+        let (model, recorded) = one_drive(&arguments.drive, &TraceOrigin::default(), one)?;
         let plan = Plan {
-            file_system: arguments.file_system.parse().map_err(Failure::usage)?,
+            file_system: arguments.file_system.parse().map_err(CommandError::usage)?,
             specs: live_schemes(&arguments.comparison)?,
             sampled: sampled(arguments, &model)?,
             model,
-            drive: recorded.note(),
+            drive: recorded.to_json(),
             trace: arguments.trace_file(),
             is_named: arguments.trace.is_some(),
         };
-        anabranch_probe::check().map_err(Failure::work)?;
+        anabranch_probe::check().map_err(CommandError::work)?;
         Ok(plan)
     }
 
@@ -220,7 +224,7 @@ impl Plan {
         let older = older.map_or_else(String::new, |older| {
             format!(" (the older one is now {})", older.display())
         });
-        say::note(&format!("the trace is in {}{older}", trace.display()));
+        say::print_note(&format!("the trace is in {}{older}", trace.display()));
         Ok(())
     }
 }
@@ -236,7 +240,7 @@ struct Live {
 
 impl Live {
     /// Makes the drive, and its file system while the probe watches.
-    fn start(plan: &Plan, namespace: Namespace, arguments: &RunArguments) -> Result<Live> {
+    fn start(plan: &Plan, namespace: MountNamespace, arguments: &RunArguments) -> Result<Live> {
         let mut interrupt = Interrupt::watch()?;
         let options = DriveOptions {
             bytes: plan.model.config.logical_bytes(),
@@ -275,7 +279,7 @@ impl Live {
     /// stage that did not end well, otherwise of the last.
     fn follow_all(
         &mut self,
-        stages: &Stages,
+        stages: &WorkloadSteps,
         voice: &Voice,
         patience: &mut Patience,
     ) -> Result<End> {
@@ -307,13 +311,13 @@ impl Live {
     /// Feeds the schemes until a program has ended, and the processes it left running if those are waited for.
     fn follow(
         &mut self,
-        stage: &Stage,
+        stage: &WorkloadStep,
         voice: &Voice,
         patience: &mut Patience,
     ) -> Result<(End, Workload)> {
         let directory = stage.starts_on_drive.then(|| self.drive.mount_point());
         let started = Workload::spawn_in(&stage.command, &self.drive, directory, voice.output()?);
-        let mut workload = started.map_err(Failure::usage)?;
+        let mut workload = started.map_err(CommandError::usage)?;
         let (mut was_interrupted, mut least_free, mut ended) = (false, 1.0_f64, None);
         let status = loop {
             self.capturing.poll(|names, ios| {
@@ -327,7 +331,7 @@ impl Live {
                 workload.interrupt(source);
             }
             match ended {
-                None => ended = workload.try_wait().map_err(Failure::work)?,
+                None => ended = workload.try_wait().map_err(CommandError::work)?,
                 Some(status) if was_interrupted || !patience.lingers() => break status,
                 Some(status) if self.drive.namespace().processes().is_empty() => break status,
                 Some(_) => {}
@@ -364,9 +368,9 @@ impl Live {
             self.running.feed(ios);
         });
         all([
-            uncovered.map(drop).map_err(Failure::work),
-            synced.map_err(Failure::work),
-            unmounted.map_err(Failure::work),
+            uncovered.map(drop).map_err(CommandError::work),
+            synced.map_err(CommandError::work),
+            unmounted.map_err(CommandError::work),
             drained,
         ])
     }
@@ -381,9 +385,9 @@ fn free_share(directory: &Path) -> f64 {
 
 /// Formats the drive. Ctrl-C reaches mkfs as well, which then fails through no fault of the drive.
 fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Result {
-    let formatted = drive.format_and_mount().map_err(Failure::work);
+    let formatted = drive.format_and_mount().map_err(CommandError::work);
     match interrupt.came() {
-        Some(_) => Err(Failure {
+        Some(_) => Err(CommandError {
             status: INTERRUPTED,
             error: Some(anyhow::anyhow!("interrupted before the program began")),
         }),
@@ -391,10 +395,10 @@ fn format(drive: &mut Drive, interrupt: &mut Interrupt) -> Result {
     }
 }
 
-fn drive_failure(error: DiskError) -> Failure {
+fn drive_failure(error: DiskError) -> CommandError {
     match error {
-        DiskError::TooSmall { .. } => Failure::usage(error),
-        _ => Failure::work(error),
+        DiskError::TooSmall { .. } => CommandError::usage(error),
+        _ => CommandError::work(error),
     }
 }
 

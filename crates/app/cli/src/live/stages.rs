@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use anabranch_compare::{DEFAULT_PROFILE, DriveOptions, Origin, bytes, one_drive};
+use anabranch_compare::{DEFAULT_PROFILE, DriveOptions, TraceOrigin, bytes, one_drive};
 
 use crate::{
     arguments::RunArguments,
-    failure::Result,
+    error::Result,
     scenario::{Scale, Scenario},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 const XFS_TAKES_MIB: u64 = 96;
 
 /// One command of a run.
-pub struct Stage {
+pub struct WorkloadStep {
     /// The name of the stage.
     pub what: &'static str,
     /// The program and its arguments.
@@ -26,23 +26,23 @@ pub struct Stage {
 }
 
 /// The commands of a run.
-pub struct Stages {
+pub struct WorkloadSteps {
     /// The stage that runs first.
-    pub first: Stage,
+    pub first: WorkloadStep,
     /// The stages that run after it, one by one, as long as each ends well.
-    pub others: Vec<Stage>,
+    pub others: Vec<WorkloadStep>,
     /// The stage that runs last, however the others ended.
-    pub teardown: Option<Stage>,
+    pub teardown: Option<WorkloadStep>,
     /// The command that the trace names.
     pub invocation: Vec<OsString>,
 }
 
-impl Stages {
+impl WorkloadSteps {
     /// The stages that the options ask for.
-    pub fn of(arguments: &RunArguments) -> Result<Stages> {
+    pub fn of(arguments: &RunArguments) -> Result<WorkloadSteps> {
         let Some(scenario) = scenario(arguments)? else {
-            return Ok(Stages {
-                first: Stage {
+            return Ok(WorkloadSteps {
+                first: WorkloadStep {
                     what: "the program",
                     command: arguments.command.clone(),
                     starts_on_drive: arguments.chdir,
@@ -53,12 +53,12 @@ impl Stages {
             });
         };
         scenario.check()?;
-        let stage = |what, verb| Stage {
+        let stage = |what, verb| WorkloadStep {
             what,
             command: scenario.command(verb),
             starts_on_drive: true,
         };
-        Ok(Stages {
+        Ok(WorkloadSteps {
             first: stage("the workload's setup.sh", "setup"),
             others: vec![stage("the workload's run.sh", "run")],
             teardown: Some(stage("the workload's teardown.sh", "teardown")),
@@ -117,7 +117,7 @@ fn scale_units(drive: &mut DriveOptions) {
         return;
     }
     let config = |drive: &DriveOptions| {
-        one_drive(drive, &Origin::default(), "one").map(|drive| drive.0.config)
+        one_drive(drive, &TraceOrigin::default(), "one").map(|drive| drive.0.config)
     };
     // What is wrong with the options is reported where they are checked.
     let Ok(profile) = config(&DriveOptions::default()) else {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_compare::DriveOptions;
-use anabranch_nvme::security::{Group, Hash};
+use anabranch_nvme::security::{DhGroup, Hash};
 use anabranch_ssd::relocate::RelocationKind;
 use anabranch_trace::Rate;
 use clap::{Args, ValueEnum};
@@ -154,7 +154,7 @@ pub struct ServeArguments {
         default_value = "ffdhe2048",
         help_heading = "Network"
     )]
-    pub dhchap_group: Group,
+    pub dhchap_group: DhGroup,
     /// Let anyone read the metrics, though their address can be reached from elsewhere
     #[arg(long, requires = "metrics", help_heading = "Network")]
     pub allow_any_reader: bool,

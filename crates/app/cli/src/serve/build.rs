@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_compare::{NamedDrive, Origin, aged_drives, load, one_drive, open_saved};
+use anabranch_compare::{ComparedDrive, TraceOrigin, aged_drives, load, one_drive, open_saved};
 use anabranch_nvme::{
     Checkpoint, Found, Tally, Totals,
     drive::{Placement, ServedDrive, Watch},
@@ -17,7 +17,7 @@ use super::{
     arguments::{ServeArguments, ServeMode, Time},
     namespaces, placed,
 };
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Everything a target is made of.
 pub struct Built {
@@ -53,7 +53,7 @@ pub fn build(arguments: &ServeArguments) -> Result<Built> {
         .state_file()
         .map(|path| Checkpoint::at(&path, &plan.words));
     let found = match &checkpoint {
-        Some(checkpoint) => checkpoint.read().map_err(Failure::usage)?,
+        Some(checkpoint) => checkpoint.read().map_err(CommandError::usage)?,
         None => None,
     };
     // What an aged drive held before it was ours has no contents, and is not to be given up for that.
@@ -83,7 +83,7 @@ pub fn build(arguments: &ServeArguments) -> Result<Built> {
     let header = found.as_ref().map(|found| found.header.clone());
     let drive = drive(plan, found, aged, arguments, watch)?;
     let mut drive = match header {
-        Some(header) => header.namespaces(drive).map_err(Failure::usage)?,
+        Some(header) => header.namespaces(drive).map_err(CommandError::usage)?,
         None => namespaces::new(drive, arguments.namespaces.as_ref(), arguments.block_bytes)?,
     };
     if store.is_file() && (killed || new) {
@@ -105,19 +105,22 @@ fn one(profiles: &[String]) -> Result<&str> {
     match profiles {
         [] => Ok(anabranch_compare::DEFAULT_PROFILE),
         [one] => Ok(one),
-        _ => Err(Failure::wrong_use("one drive is served: give one --device")),
+        _ => Err(CommandError::wrong_use(
+            "one drive is served: give one --device",
+        )),
     }
 }
 
-fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Result<NamedDrive> {
+fn named(arguments: &ServeArguments, aged: Option<&SavedDrive>) -> Result<ComparedDrive> {
     let one = "one drive is served: give each option one value";
     let mut drive = match (aged, arguments.drive_file.as_deref()) {
         (Some(saved), Some(path)) => {
             let grid = aged_drives(&arguments.drive, path, saved.config())?;
-            let [drive] = <[NamedDrive; 1]>::try_from(grid).map_err(|_| Failure::wrong_use(one))?;
+            let [drive] =
+                <[ComparedDrive; 1]>::try_from(grid).map_err(|_| CommandError::wrong_use(one))?;
             drive
         }
-        _ => one_drive(&arguments.drive, &Origin::default(), one)?.0,
+        _ => one_drive(&arguments.drive, &TraceOrigin::default(), one)?.0,
     };
     drive.config.seed = arguments.seed;
     Ok(drive)
@@ -130,14 +133,14 @@ fn plan(arguments: &ServeArguments, profile: Profile, config: &Config) -> Result
     });
     let plain = mode == ServeMode::Plain;
     if !plain && arguments.scheme != "baseline" {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "--scheme assigns streams where the host does not: it goes with --mode plain",
         ));
     }
     match mode {
         ServeMode::Fdp => {
             if profile.fdp.is_none() {
-                return Err(Failure::wrong_use(format!(
+                return Err(CommandError::wrong_use(format!(
                     "device profile {} has no [fdp]: serve it with --mode streams",
                     one(&arguments.drive.profiles)?
                 )));
@@ -172,7 +175,7 @@ fn streams(arguments: &ServeArguments, profile: Profile, config: &Config) -> Res
         ..config.clone()
     };
     if config.host_streams < 2 {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "--mode streams needs a drive with at least 2 streams (--streams)",
         ));
     }
@@ -200,13 +203,15 @@ fn drive(
         let options = options.unwrap_or_default();
         let device = match found {
             None if aged.is_some() => {
-                return Err(Failure::wrong_use(
+                return Err(CommandError::wrong_use(
                     "--drive begins no FDP drive: leave it out",
                 ));
             }
-            None => FdpDevice::watched(&plan.config, &options, watch).map_err(Failure::usage)?,
+            None => {
+                FdpDevice::watched(&plan.config, &options, watch).map_err(CommandError::usage)?
+            }
             Some(found) => FdpDevice::resume(found.drive, &options, found.header.cleared_at, watch)
-                .map_err(Failure::usage)?,
+                .map_err(CommandError::usage)?,
         };
         return Ok(ServedDrive::fdp(device));
     };
@@ -215,10 +220,10 @@ fn drive(
         (Some(found), _) => found
             .drive
             .resume(relocation, watch)
-            .map_err(Failure::usage)?,
+            .map_err(CommandError::usage)?,
         (None, Some(aged)) => aged
             .age(plan.config, relocation, watch)
-            .map_err(Failure::usage)?,
+            .map_err(CommandError::usage)?,
         (None, None) => Device::watched(plan.config, relocation, watch)?,
     };
     Ok(match plan.mode {
@@ -228,24 +233,24 @@ fn drive(
 }
 
 /// The clock of a drive that takes time.
-fn watch(arguments: &ServeArguments, named: &NamedDrive, config: &Config) -> Result<Watch> {
+fn watch(arguments: &ServeArguments, named: &ComparedDrive, config: &Config) -> Result<Watch> {
     if arguments.time == Time::Off {
         return Ok(Watch::default());
     }
     let timing = named.timing.ok_or_else(|| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "device profile {} has no [timing]: --time on needs to know how long its flash takes",
             named.profile
         ))
     })?;
-    let flash = Flash::live(config, timing, named.layout).map_err(Failure::usage)?;
+    let flash = Flash::live(config, timing, named.layout).map_err(CommandError::usage)?;
     Ok(Watch::timed(flash))
 }
 
 /// Whether the state is of the drive that was asked for.
 fn same(plan: &Plan, found: &Found) -> Result {
     if found.header.placement != plan.words {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "the state is of a drive with \"{}\", not \"{}\": ask for the same, or name another \
              --state",
             found.header.placement, plan.words
@@ -264,7 +269,7 @@ fn same(plan: &Plan, found: &Found) -> Result {
     if *kept == asked {
         Ok(())
     } else {
-        Err(Failure::wrong_use(
+        Err(CommandError::wrong_use(
             "the state is of another drive: ask for the same device and options, or name another \
              --state",
         ))
@@ -274,7 +279,7 @@ fn same(plan: &Plan, found: &Found) -> Result {
 fn store(data: Option<&Path>, bytes: u64) -> Result<Store> {
     match data {
         None => Ok(Store::memory(bytes)),
-        Some(data) => Store::file(data, bytes).map_err(Failure::usage),
+        Some(data) => Store::file(data, bytes).map_err(CommandError::usage),
     }
 }
 
@@ -285,9 +290,9 @@ fn reconcile(
     killed: bool,
     give_up: bool,
 ) -> Result<Option<String>> {
-    let data = store.data().map_err(Failure::work)?;
+    let data = store.data().map_err(CommandError::work)?;
     let (written, discarded) = drive.reconcile(&data, give_up).map_err(|status| {
-        Failure::work(anyhow::anyhow!(
+        CommandError::work(anyhow::anyhow!(
             "the drive cannot take in its contents: status {:?}",
             status.code()
         ))

@@ -10,7 +10,7 @@ use anabranch_scsi::{
 };
 
 use super::arguments::{ServeArguments, ServeMode, Time};
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// The front end that answers hosts.
 #[derive(Debug)]
@@ -27,20 +27,20 @@ pub fn check(arguments: &ServeArguments) -> Result {
         return Ok(());
     };
     if arguments.time == Time::On {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "a SCSI drive has no simulated time: leave --time on out, or serve the drive over NVMe/TCP",
         ));
     }
     if arguments.mode == Some(ServeMode::Fdp) {
-        return Err(Failure::usage(UnitError::Placement));
+        return Err(CommandError::usage(UnitError::Placement));
     }
     tcmu::check(name).map_err(failure)
 }
 
-fn failure(error: TcmuError) -> Failure {
+fn failure(error: TcmuError) -> CommandError {
     match error {
-        TcmuError::Name(_) => Failure::usage(error),
-        _ => Failure::work(error),
+        TcmuError::Name(_) => CommandError::usage(error),
+        _ => CommandError::work(error),
     }
 }
 
@@ -49,7 +49,7 @@ fn contents(arguments: &ServeArguments, target: &Target) -> Result<Option<Vec<u8
     let Some(data) = arguments.data_file() else {
         return Ok(None);
     };
-    let data = data.canonicalize().map_err(Failure::work)?;
+    let data = data.canonicalize().map_err(CommandError::work)?;
     let mode = format!("{:?}", target.drive().mode());
     Ok(Some(
         [data.as_os_str().as_bytes(), mode.as_bytes()].join(&0),
@@ -66,12 +66,12 @@ impl Front {
         let Some(name) = &arguments.scsi else {
             let (listen, metrics) = (arguments.listen, arguments.metrics);
             let server = Server::with_metrics(Arc::clone(target), listen, metrics, more);
-            return Ok(Front::Network(server.map_err(Failure::work)?));
+            return Ok(Front::Network(server.map_err(CommandError::work)?));
         };
-        let unit = Unit::new(target, name).map_err(Failure::usage)?;
+        let unit = Unit::new(target, name).map_err(CommandError::usage)?;
         let metrics = arguments.metrics;
         let metrics = metrics.map(|address| Server::of_metrics(target, address, more));
-        let metrics = metrics.transpose().map_err(Failure::work)?;
+        let metrics = metrics.transpose().map_err(CommandError::work)?;
         let contents = contents(arguments, target)?;
         let attached = Attached::new(name, &Arc::new(unit), contents.as_deref());
         let attached = attached.map_err(failure)?;
@@ -79,7 +79,7 @@ impl Front {
     }
 
     /// Lines for people: the address of the drive, of its size and namespaces, and of the metrics.
-    pub fn told(&self, target: &Target, bytes: &str, parted: &str) -> Vec<String> {
+    pub fn describe(&self, target: &Target, bytes: &str, parted: &str) -> Vec<String> {
         let (found, server) = match self {
             Front::Network(server) => {
                 let address = server.address();
@@ -119,7 +119,7 @@ impl Front {
     pub fn end(self) -> Result {
         match self {
             Front::Network(server) => server.stop(),
-            Front::Scsi(attached, _) => attached.detach().map_err(Failure::work)?,
+            Front::Scsi(attached, _) => attached.detach().map_err(CommandError::work)?,
         }
         Ok(())
     }

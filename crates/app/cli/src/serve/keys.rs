@@ -11,7 +11,7 @@ use anabranch_nvme::security::{Demand, Form, Keys, Secret, list};
 use nix::unistd::geteuid;
 
 use super::ServeArguments;
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Permissions of all but the owner.
 const OF_OTHERS: u32 = 0o077;
@@ -46,7 +46,8 @@ fn read_private<T, E: std::fmt::Display>(
     read: impl Fn(&str) -> Result<T, E>,
 ) -> Result<T> {
     let name = path.display();
-    let wrong = |why: &dyn std::fmt::Display| Failure::wrong_use(format!("{option} {name}: {why}"));
+    let wrong =
+        |why: &dyn std::fmt::Display| CommandError::wrong_use(format!("{option} {name}: {why}"));
     // One open file is looked at and read, so that no other can take its place between.
     let file = File::open(path).map_err(|error| wrong(&error))?;
     let found = file.metadata().map_err(|error| wrong(&error))?;

@@ -8,7 +8,7 @@ use anabranch_nvme::{
     namespace::{MOST_NAMESPACES, Wanted},
 };
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// The namespaces that are asked for, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +78,11 @@ pub fn new(
     block_bytes: u32,
 ) -> Result<ServedDrive> {
     let Some(NamespaceList(parts)) = list else {
-        return drive.whole(block_bytes).map_err(Failure::usage);
+        return drive.whole(block_bytes).map_err(CommandError::usage);
     };
     let all = drive.as_fdp().map(|device| device.configuration().handles);
     if all.is_none() && parts.iter().any(|part| part.handles.is_some()) {
-        return Err(Failure::wrong_use(
+        return Err(CommandError::wrong_use(
             "--namespaces: handles are of drives with FDP: leave them out, or serve with --mode fdp",
         ));
     }
@@ -97,7 +97,7 @@ pub fn new(
     };
     let wanted: Vec<Wanted> = parts.iter().map(wanted).collect();
     let parted = drive.with(&wanted);
-    parted.map_err(|error| Failure::wrong_use(format!("--namespaces: {error}")))
+    parted.map_err(|error| CommandError::wrong_use(format!("--namespaces: {error}")))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{arguments::ServeArguments, shadows::Shadowed};
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::print,
 };
 
@@ -26,13 +26,13 @@ pub fn publish(
         value["shadows"] = json!(shadowed);
     }
     if let Some(mut file) = file {
-        writeln!(file, "{value:#}").map_err(Failure::work)?;
+        writeln!(file, "{value:#}").map_err(CommandError::work)?;
         file.finish()?;
     }
     if arguments.json {
         print(&format!("{value:#}\n"))
     } else {
-        print(&told(target))?;
+        print(&render(target))?;
         shadowed.map_or(Ok(()), |shadowed| print(&shadows(shadowed)))
     }
 }
@@ -115,7 +115,7 @@ fn as_json(target: &Target) -> Value {
 
 /// Renders the counters for people. Bytes in whole pages of the mapping stand beside those that hosts wrote where they
 /// differ.
-fn told(target: &Target) -> String {
+fn render(target: &Target) -> String {
     let tally = target.totals().sums();
     let drive = target.drive();
     let page_bytes = u64::from(drive.config().page_bytes);

@@ -6,7 +6,7 @@ use anabranch_placement::{Policy, SchemeSpec, Write};
 use anabranch_ssd::{Config, DeviceError, PageRange, relocate::Relocate};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// A scheme that sees the address and length of a write, as the network gives them, no more: no
 /// context, no file, no hint, and so no names either.
@@ -48,11 +48,11 @@ impl Placement for OfTheNetwork {
 
 /// A scheme by its name.
 pub fn scheme(name: &str) -> Result<SchemeSpec> {
-    let spec = SchemeSpec::read(name, &read_text).map_err(Failure::usage)?;
+    let spec = SchemeSpec::read(name, &read_text).map_err(CommandError::usage)?;
     spec.leaves_collection_to_the_drive()
-        .map_err(Failure::usage)?;
+        .map_err(CommandError::usage)?;
     if spec.needs_future() {
-        Err(Failure::usage(spec.refused()))
+        Err(CommandError::usage(spec.refused()))
     } else {
         Ok(spec)
     }
@@ -60,6 +60,6 @@ pub fn scheme(name: &str) -> Result<SchemeSpec> {
 
 /// A scheme on a drive that [`SchemeSpec::drive`] made for it.
 pub fn place(spec: &SchemeSpec, config: &Config) -> Result<Box<dyn Placement>> {
-    let policy = spec.policy(config, None).map_err(Failure::usage)?;
+    let policy = spec.policy(config, None).map_err(CommandError::usage)?;
     Ok(Box::new(OfTheNetwork(policy)))
 }

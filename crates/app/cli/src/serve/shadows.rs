@@ -11,8 +11,8 @@ use std::{
 };
 
 use anabranch_compare::{
-    ComparisonOptions, NamedDrive, Origin, Running, Sampling, one_sampled, read_text, samples,
-    schemes,
+    ComparedDrive, ComparisonOptions, Running, Sampling, TraceOrigin, one_sampled, read_text,
+    samples, schemes,
 };
 use anabranch_nvme::{
     More,
@@ -27,7 +27,7 @@ use anabranch_watch::{SchemeView, Track, Written, scheme_metrics};
 use serde::Serialize;
 
 use super::arguments::ServeArguments;
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Requests that are handed on together, and how often before hosts wait for the schemes (our choice: some 5 MiB).
 const BATCH: usize = 1024;
@@ -49,20 +49,20 @@ pub struct Shadowed {
 /// Shadow drives at work, on a thread of their own.
 pub struct Shadows {
     thread: JoinHandle<Running>,
-    told: Arc<Told>,
+    told: Arc<ShadowReport>,
 }
 
 /// Figures that shadow drives report while hosts write.
 #[derive(Debug)]
-pub struct Told {
-    drive: NamedDrive,
+pub struct ShadowReport {
+    drive: ComparedDrive,
     /// Each scheme, with a track for each of its samples.
     tracks: Mutex<Vec<(String, Vec<Track>)>>,
 }
 
-impl Told {
+impl ShadowReport {
     /// Drives that hold what the served one holds, and count from now on.
-    fn new(drive: NamedDrive, running: &Running) -> Told {
+    fn new(drive: ComparedDrive, running: &Running) -> ShadowReport {
         let begun = |progress: &Progress| {
             let mut track = Track::default();
             track.go_on(written(progress, &drive.config));
@@ -70,7 +70,7 @@ impl Told {
         };
         let all = running.counted().into_iter();
         let tracks = all.map(|(name, each)| (name, each.iter().map(begun).collect()));
-        Told {
+        ShadowReport {
             tracks: Mutex::new(tracks.collect()),
             drive,
         }
@@ -111,7 +111,7 @@ impl Told {
 }
 
 /// Renders their figures for a monitoring system.
-pub fn metrics(told: Arc<Told>) -> More {
+pub fn metrics(told: Arc<ShadowReport>) -> More {
     Arc::new(move || {
         let shadowed = told.shadowed();
         let mut text = Exposition::new("anabranch_shadow");
@@ -135,7 +135,7 @@ impl Shadows {
             return Ok(None);
         }
         let rate = arguments.sample.unwrap_or(Rate::WHOLE);
-        let shadow = one_sampled(&arguments.drive, &Origin::default(), rate)?;
+        let shadow = one_sampled(&arguments.drive, &TraceOrigin::default(), rate)?;
         let options = ComparisonOptions {
             schemes: arguments.shadow.clone(),
             sample: Some(Sampling::Rate(rate)),
@@ -144,7 +144,7 @@ impl Shadows {
         };
         let specs = schemes(&options, false, &read_text)?;
         if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
-            return Err(Failure::usage(bound.refused()));
+            return Err(CommandError::usage(bound.refused()));
         }
         let drawn = samples(
             rate,
@@ -172,25 +172,25 @@ impl Shadows {
             sender,
         };
         let thread = thread::Builder::new().name("shadows".to_owned());
-        let told = Arc::new(Told::new(shadow, &running));
+        let told = Arc::new(ShadowReport::new(shadow, &running));
         let telling = Arc::clone(&told);
         let thread = thread.spawn(move || perform(running, &receiver, &telling));
         drive.listen(Some(Box::new(listener)));
         Ok(Some(Shadows {
-            thread: thread.map_err(Failure::work)?,
+            thread: thread.map_err(CommandError::work)?,
             told,
         }))
     }
 
     /// Shares the figures that they report meanwhile.
-    pub fn told(&self) -> Arc<Told> {
+    pub fn report(&self) -> Arc<ShadowReport> {
         Arc::clone(&self.told)
     }
 
     /// Ends them once they have taken all writes reported to them; the drive's listener must be gone.
     pub fn end(self) -> Result<Shadowed> {
         let failed = || {
-            Failure::work(anyhow::anyhow!(
+            CommandError::work(anyhow::anyhow!(
                 "a shadow drive could not go on: a defect of anabranch, please report it"
             ))
         };
@@ -225,7 +225,7 @@ fn held(drive: &ServedDrive, mut feed: impl FnMut(&[Io])) {
     feed(&batch);
 }
 
-fn perform(mut running: Running, batches: &Receiver<Batch>, told: &Told) -> Running {
+fn perform(mut running: Running, batches: &Receiver<Batch>, told: &ShadowReport) -> Running {
     let mut looked = Instant::now();
     loop {
         let left = EVERY.saturating_sub(looked.elapsed());

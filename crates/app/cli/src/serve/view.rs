@@ -11,7 +11,7 @@ use anabranch_ssd::Counters;
 use anabranch_watch::SchemeView;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{front::Front, shadows::Told};
+use super::{front::Front, shadows::ShadowReport};
 use crate::say;
 
 /// Period between two drawings of the view (our choice).
@@ -24,14 +24,14 @@ const STREAMS: usize = 8;
 pub struct View {
     lines: Option<[ProgressBar; 3]>,
     /// The shadow drives, with a line of their own.
-    shadows: Option<(Arc<Told>, ProgressBar)>,
+    shadows: Option<(Arc<ShadowReport>, ProgressBar)>,
     drawn: Instant,
     before: Option<(Tally, Counters)>,
 }
 
 impl View {
     /// A view, or none where standard error is no terminal.
-    pub fn new(shadows: Option<Arc<Told>>) -> View {
+    pub fn new(shadows: Option<Arc<ShadowReport>>) -> View {
         let multi = MultiProgress::new();
         let style =
             ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -50,7 +50,7 @@ impl View {
     pub fn greet(&self, told: &[String], front: &Front, target: &Target) {
         let bytes = anabranch_report::bytes(target.drive().config().logical_bytes());
         told.iter().for_each(|line| say::line(line));
-        let told = front.told(target, &bytes, &parted(target));
+        let told = front.describe(target, &bytes, &parted(target));
         told.iter().for_each(|line| say::line(line));
     }
 

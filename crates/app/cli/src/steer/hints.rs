@@ -24,7 +24,7 @@ use signal_hook::{
 
 use super::SteerArguments;
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::give,
     say,
 };
@@ -81,15 +81,15 @@ pub fn set(arguments: &SteerArguments) -> Result {
     if !arguments.yes {
         mount.hands_hints_on()?;
     }
-    let opened = Opened::watch(&mount.root).map_err(Failure::usage)?;
-    let left = HintsLeft::open(&place).map_err(Failure::usage)?;
+    let opened = Opened::watch(&mount.root).map_err(CommandError::usage)?;
+    let left = HintsLeft::open(&place).map_err(CommandError::usage)?;
     if left.files() > 0 {
         say::line(&format!(
             "{} files may have hints of an earlier command: --restore and --undo count them in",
             left.files()
         ));
     }
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Failure::work)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::work)?;
     let mut hints = FileHints::new(rules, &mount.root, left);
     say::line(&printable(&format!(
         "setting the hints of files on {} by {}",
@@ -103,15 +103,15 @@ pub fn set(arguments: &SteerArguments) -> Result {
 
 /// The rules that say a class for each file.
 fn rules(arguments: &SteerArguments) -> Result<(SchemeSpec, FileRules)> {
-    let scheme = SchemeSpec::read(&arguments.scheme, &read_text).map_err(Failure::usage)?;
+    let scheme = SchemeSpec::read(&arguments.scheme, &read_text).map_err(CommandError::usage)?;
     let refused = |reason| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "--scheme: {reason}; --scheme manual:rules=mine.toml works, and so do the shipped sets, such as sqlite"
         ))
     };
     let rules = FileRules::of(&scheme).map_err(refused)?;
     if !rules.left_out().is_empty() {
-        say::note(&format!(
+        say::print_note(&format!(
             "rules {:?} ask who writes, where or with which hint: of a file as a whole nobody can say that, and they are \
              left out",
             rules.left_out()
@@ -130,30 +130,32 @@ fn follow(
     let (mut overflows, mut looked) = (0, Instant::now());
     let mut failed = Ok(());
     open_files(mount.device, &mut |file| {
-        note(&mut failed, hints.meet(file))
+        keep_first_error(&mut failed, hints.meet(file))
     });
     while signals.pending().next().is_none() {
-        let dropped = opened.poll(PACE, &mut |file| note(&mut failed, hints.meet(file)));
-        if dropped.map_err(Failure::work)? {
+        let dropped = opened.poll(PACE, &mut |file| {
+            keep_first_error(&mut failed, hints.meet(file))
+        });
+        if dropped.map_err(CommandError::work)? {
             overflows += 1;
             open_files(mount.device, &mut |file| {
-                note(&mut failed, hints.meet(file))
+                keep_first_error(&mut failed, hints.meet(file))
             });
         }
-        std::mem::replace(&mut failed, Ok(())).map_err(Failure::work)?;
+        std::mem::replace(&mut failed, Ok(())).map_err(CommandError::work)?;
         if looked.elapsed() >= EVERY {
             looked = Instant::now();
             if !mount.is_there() {
                 return Ok((overflows, false));
             }
-            hints.left().tend(&mount.root).map_err(Failure::work)?;
+            hints.left().tend(&mount.root).map_err(CommandError::work)?;
         }
     }
     Ok((overflows, mount.is_there()))
 }
 
 /// Keeps the first failure.
-fn note(failed: &mut Result<(), SteerError>, now: Result<(), SteerError>) {
+fn keep_first_error(failed: &mut Result<(), SteerError>, now: Result<(), SteerError>) {
     if failed.is_ok() {
         *failed = now;
     }
@@ -172,13 +174,13 @@ fn end(
     let files = left.files();
     let (mut files, mut restored) = (files, None);
     if is_there && arguments.hints.restore {
-        let done = left.restore(&mount.root).map_err(Failure::work)?;
+        let done = left.restore(&mount.root).map_err(CommandError::work)?;
         (files, restored) = (done.refused as usize, Some(done));
     } else if !is_there {
         say::line(&format!("{} was unmounted", mount.root.display()));
         // Where it is mounted elsewhere, its files have their hints still.
         if !mount.is_mounted_somewhere() {
-            left.forget().map_err(Failure::work)?;
+            left.forget().map_err(CommandError::work)?;
             files = 0;
         }
     }
@@ -197,14 +199,14 @@ fn end(
 /// Undoes what an earlier command has left.
 fn undo(mount: &Mount, place: &Path, arguments: &SteerArguments) -> Result {
     let is_there = place.try_exists().map_err(|error| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "cannot look, as root, for {}: {error}",
             place.display()
         ))
     })?;
     let restored = if is_there {
-        let left = HintsLeft::open(place).map_err(Failure::usage)?;
-        left.restore(&mount.root).map_err(Failure::work)?
+        let left = HintsLeft::open(place).map_err(CommandError::usage)?;
+        left.restore(&mount.root).map_err(CommandError::work)?
     } else {
         Restored::default()
     };
@@ -217,7 +219,7 @@ impl Mount {
     /// The file system mounted at a directory.
     fn of(asked: &Path) -> Result<Mount> {
         let wrong = |problem: &dyn std::fmt::Display| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "--mount {}: {problem}; `findmnt` lists the mount points there are",
                 asked.display()
             ))
@@ -260,7 +262,7 @@ impl Mount {
     /// Refuses a file system from which no hint reaches the drive.
     fn hands_hints_on(&self) -> Result {
         let refused = |words: &str| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "--mount {}: {words} --yes sets hints all the same",
                 self.root.display()
             ))
@@ -271,11 +273,11 @@ impl Mount {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(refused("no block device is known to lie below it."));
             }
-            Err(error) => return Err(Failure::work(error)),
+            Err(error) => return Err(CommandError::work(error)),
         };
         let device = anabranch_doctor::device(Path::new("/"), &Path::new("/dev").join(name));
         let Verdict { reach, words, .. } =
-            anabranch_doctor::file_hints(&device.map_err(Failure::wrong_use)?);
+            anabranch_doctor::file_hints(&device.map_err(CommandError::wrong_use)?);
         match reach {
             Reach::No => Err(refused(&words)),
             Reach::Partly => {

@@ -12,7 +12,7 @@ use anabranch_steer::Server;
 use anabranch_trace::WholeFile;
 
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     say,
 };
 
@@ -51,11 +51,11 @@ impl Lifetimes {
         if self.path.is_none() || self.written.elapsed() < EVERY {
             return;
         }
-        if let Err(Failure {
+        if let Err(CommandError {
             error: Some(error), ..
         }) = self.keep(server)
         {
-            say::note(&format!("what was learned is not kept: {error}"));
+            say::print_note(&format!("what was learned is not kept: {error}"));
         }
     }
 
@@ -79,7 +79,7 @@ impl Lifetimes {
         let joined = learned.joined(self.others.clone());
         let mut file = WholeFile::create(path)?;
         file.write_all(joined.text().as_bytes())
-            .map_err(Failure::work)?;
+            .map_err(CommandError::work)?;
         file.finish()?;
         self.mine = joined;
         Ok(())
@@ -91,8 +91,8 @@ fn there(path: &Path) -> Result<KnownLifetimes> {
     if !path.exists() {
         return Ok(KnownLifetimes::default());
     }
-    let text = read_text(&path.display().to_string()).map_err(Failure::wrong_use)?;
-    KnownLifetimes::parse(&text).map_err(Failure::usage)
+    let text = read_text(&path.display().to_string()).map_err(CommandError::wrong_use)?;
+    KnownLifetimes::parse(&text).map_err(CommandError::usage)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ fn of(
             ("nameless", counts.nameless),
         ];
         let each = each.map(|(became, pages)| (label("became", &became), pages as f64));
-        text.tell(
+        text.family(
             "writer_pages",
             Metric::Counter,
             "Pages the probe was asked about, by what became of them",
@@ -44,7 +44,7 @@ fn of(
     if let Some(drive) = drive {
         let each = [("host", drive.host_bytes), ("media", drive.media_bytes)];
         let each = each.map(|(by, bytes)| (label("by", &by), bytes as f64));
-        text.tell(
+        text.family(
             "drive_bytes",
             Metric::Counter,
             "Bytes the drive counted since then",
@@ -55,7 +55,7 @@ fn of(
         let each = [("steered", &shadow.steered), ("one", &shadow.baseline)].into_iter();
         let each = each.map(|(name, counted)| (name, counted.waf()));
         let each = each.filter_map(|(name, waf)| Some((label("streams", &name), waf?)));
-        text.tell(
+        text.family(
             "modelled_waf",
             Metric::Gauge,
             "WAF of a model fed with the same",
@@ -73,7 +73,7 @@ fn label(name: &'static str, value: &dyn ToString) -> Labels<'static> {
 fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
     let written = handles.iter().zip(&counters.written_bytes);
     let written = written.map(|(handle, bytes)| (label("handle", handle), bytes.get() as f64));
-    text.tell(
+    text.family(
         "written_bytes",
         Metric::Counter,
         "Bytes written to each handle",
@@ -95,7 +95,7 @@ fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
             &counters.repeated_commands,
         ),
     ] {
-        text.tell(
+        text.family(
             name,
             Metric::Counter,
             help,

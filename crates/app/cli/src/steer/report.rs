@@ -197,7 +197,7 @@ impl SteerReport<'_> {
             ]);
         }
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
-        for line in tenants::told(&self.tenants, &self.limitations, "note: ") {
+        for line in tenants::report_lines(&self.tenants, &self.limitations, "note: ") {
             text += &(line + "\n");
         }
         if let Some((counted, missed, _)) = &self.shadow {

@@ -16,7 +16,7 @@ use anabranch_ssd::{
 };
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
 const WAITING: usize = 1 << 16;
@@ -81,7 +81,7 @@ impl Shadow {
         let thread = thread::Builder::new()
             .name("shadow".to_owned())
             .spawn(move || follow(&receiver, models, &publish))
-            .map_err(Failure::work)?;
+            .map_err(CommandError::work)?;
         let feeder = Feeder {
             sender,
             missed: Arc::clone(&missed),
@@ -124,7 +124,7 @@ struct Model {
 impl Model {
     fn new(config: &Config, kind: RelocationKind) -> Result<Model> {
         let relocation = kind.build(config);
-        let device = Device::new(config.clone(), &*relocation).map_err(Failure::usage)?;
+        let device = Device::new(config.clone(), &*relocation).map_err(CommandError::usage)?;
         Ok(Model { device, relocation })
     }
 

@@ -20,7 +20,7 @@ use anabranch_steer::{Writer, Writers};
 use anabranch_trace::Tenant;
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// The mount point of bpffs; pins there outlive the command.
 const BPFFS: &str = "/sys/fs/bpf";
@@ -129,7 +129,7 @@ impl Watched {
         let _ = self.thread.join();
         drop(self.handover);
         match self.pins {
-            Some(pins) if pins.exists() => fs::remove_dir_all(pins).map_err(Failure::work),
+            Some(pins) if pins.exists() => fs::remove_dir_all(pins).map_err(CommandError::work),
             _ => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use crate::{duration::duration, look::TableArguments};
+use crate::{duration::duration, table_layout::TableArguments};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\

@@ -190,25 +190,25 @@ pub fn metrics(drives: &[DriveReport]) -> String {
             .filter_map(move |drive| Some((labels(drive), of(drive)?)));
         known.collect::<Vec<_>>()
     };
-    text.tell(
+    text.family(
         "host_bytes",
         Metric::Counter,
         "Bytes that hosts wrote, by the drive's counter",
         each(|drive| drive.total.host_bytes().map(|bytes| bytes as f64)),
     );
-    text.tell(
+    text.family(
         "flash_bytes",
         Metric::Counter,
         "Bytes written to the flash, by the drive's counter",
         each(|drive| drive.total.flash_bytes().map(|bytes| bytes as f64)),
     );
-    text.tell(
+    text.family(
         "waf",
         Metric::Gauge,
         "Write amplification since the drive counts",
         each(|drive| drive.total.waf()),
     );
-    text.tell(
+    text.family(
         "interval_waf",
         Metric::Gauge,
         "Write amplification between the last two readings",

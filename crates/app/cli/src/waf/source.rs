@@ -12,7 +12,7 @@ use anabranch_steer::Log;
 use serde_json::Value;
 
 use super::arguments::parts;
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// A drive, or files with its counters.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Source {
         let mut document = Document::default();
         for path in parts(words) {
             let wrong = |why: &dyn std::fmt::Display| {
-                Failure::wrong_use(format!("{}: {why}", path.display()))
+                CommandError::wrong_use(format!("{}: {why}", path.display()))
             };
             let added = document.add(&json(&path)?);
             added.map_err(|why| wrong(&why))?;
@@ -80,12 +80,12 @@ impl Source {
 
     fn namespace(words: &str, path: &Path) -> Result<Source> {
         let character = character(path).ok_or_else(|| {
-            Failure::wrong_use(format!(
+            CommandError::wrong_use(format!(
                 "{words}: it is no NVMe namespace, as /dev/nvme0n1 is; of another drive read the file that \
                  `smartctl -x -j {words} > drive.json` writes"
             ))
         })?;
-        let log = Log::open(&character).map_err(Failure::work)?;
+        let log = Log::open(&character).map_err(CommandError::work)?;
         Ok(Source::Namespace {
             name: words.to_owned(),
             log: Box::new(log),
@@ -144,7 +144,7 @@ fn character(path: &Path) -> Option<PathBuf> {
 /// Reads JSON of a regular file, which may be anybody's.
 fn json(path: &Path) -> Result<Value> {
     let wrong =
-        |why: &dyn std::fmt::Display| Failure::wrong_use(format!("{}: {why}", path.display()));
+        |why: &dyn std::fmt::Display| CommandError::wrong_use(format!("{}: {why}", path.display()));
     // Looked at before it is opened: opening a pipe would wait for its writer.
     let found = fs::metadata(path).map_err(|error| wrong(&error))?;
     if !found.is_file() {
@@ -169,7 +169,7 @@ pub struct Earlier {
 pub fn earlier(path: &Path) -> Result<Earlier> {
     let found = json(path)?;
     let wrong = || {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "--since {}: it is no reading; `anabranch waf DEVICE -o FILE` writes one",
             path.display()
         ))

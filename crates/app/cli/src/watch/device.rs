@@ -11,22 +11,22 @@ use std::{
 
 use anabranch_placement::Names;
 use anabranch_probe::{
-    FoldLimits, Options, Probe, Untold, give_back_freed_memory, symbolise, unnamed,
+    FoldLimits, Probe, ProbeOptions, Untold, give_back_freed_memory, symbolise, unnamed,
 };
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
 use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
 
 use super::{
-    model::{Kept, Model, Plan},
+    drive_counters::DriveCounters,
+    model::{Kept, Model, ShadowPlan},
     numbering::Numbering,
     traces::Traces,
-    truth::Truth,
 };
 use crate::{
     attaching,
     block::Block,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     kernel::said_by_kernel,
     say,
 };
@@ -71,7 +71,7 @@ pub struct Watched {
     kernel_before: u64,
     traces: Option<Traces>,
     /// Counters of the drive itself, where it has them.
-    truth: Option<Truth>,
+    truth: Option<DriveCounters>,
     pub labels: ContextLabels,
     batch: Vec<Io>,
     /// The size with which it came back and has no shadow drive; said once.
@@ -82,7 +82,7 @@ impl Watched {
     /// Attaches to a device, and goes on with what was kept of it.
     pub fn start(
         block: Block,
-        plan: &Plan,
+        plan: &ShadowPlan,
         rate: Rate,
         state: Option<DeviceState>,
         traces: Option<Traces>,
@@ -127,8 +127,8 @@ impl Watched {
     }
 
     fn attach(&mut self, attach: &Attach) -> Result {
-        let defaults = Options::new(&self.block.path);
-        let options = Options {
+        let defaults = ProbeOptions::new(&self.block.path);
+        let options = ProbeOptions {
             hints: attach.hints,
             generations: attach.generations,
             ring_bytes: attach.ring_bytes,
@@ -144,7 +144,7 @@ impl Watched {
         self.tell_only_sampled();
         self.kernel_mark = self.block.written_bytes();
         // Counted from when it was first attached to: a drive's logs outlive its being away.
-        self.truth = Truth::again(self.truth.take(), &self.block);
+        self.truth = DriveCounters::again(self.truth.take(), &self.block);
         self.numbering.forget_probe();
         self.files = 0;
         give_back_freed_memory();
@@ -185,7 +185,7 @@ impl Watched {
         self.batch.clear();
         let batch = &mut self.batch;
         let taken = probe.drain(&mut |io| batch.push(io));
-        taken.map_err(Failure::work)?;
+        taken.map_err(CommandError::work)?;
         self.count_untold();
         self.take()?;
         if self.traces.as_ref().is_some_and(Traces::is_due) {
@@ -226,7 +226,7 @@ impl Watched {
 
     /// Looks whether the device is there: one that went is let go of, one that came back is attached to again. Answers
     /// whether it has another size now.
-    pub fn tend(&mut self, plan: &Plan, attach: &Attach) -> Result<bool> {
+    pub fn tend(&mut self, plan: &ShadowPlan, attach: &Attach) -> Result<bool> {
         match &self.probe {
             Some(_) if !self.block.is_there() => self.let_go().map(|()| false),
             Some(_) => Ok(false),
@@ -239,7 +239,7 @@ impl Watched {
                         self.block = before;
                         return Ok(false);
                     }
-                    say::note(&format!("{} is back", self.block.path.display()));
+                    say::print_note(&format!("{} is back", self.block.path.display()));
                     if before.bytes == self.block.bytes {
                         Ok(false)
                     } else {
@@ -252,7 +252,7 @@ impl Watched {
 
     /// Whether the device that is back has a size that shadow drives can have. One that has not stays away, and the
     /// others are watched on.
-    fn has_room(&mut self, plan: &Plan, block: &Block) -> bool {
+    fn has_room(&mut self, plan: &ShadowPlan, block: &Block) -> bool {
         if block.bytes == self.block.bytes {
             return true;
         }
@@ -260,14 +260,14 @@ impl Watched {
         if let Some(Some(why)) = unfit.as_ref().map(|failure| &failure.error)
             && self.unfit_bytes.replace(block.bytes) != Some(block.bytes)
         {
-            say::note(&format!("{} is not watched: {why}", block.path.display()));
+            say::print_note(&format!("{} is not watched: {why}", block.path.display()));
         }
         unfit.is_none()
     }
 
     /// Begins new shadow drives, as large as the device is by now, with what lives below its end. What was counted was
     /// on drives of another size.
-    fn resize(&mut self, plan: &Plan, before_bytes: u64) -> Result {
+    fn resize(&mut self, plan: &ShadowPlan, before_bytes: u64) -> Result {
         let bytes = self.block.bytes;
         let mut kept = self.model.kept();
         kept.schemes.clear();
@@ -277,7 +277,7 @@ impl Watched {
         self.tell_only_sampled();
         // The new schemes are told all names.
         self.files = 0;
-        say::note(&format!(
+        say::print_note(&format!(
             "{} has {} now and had {}: its shadow drives begin anew with what lives, and count from now on",
             self.block.path.display(),
             anabranch_report::bytes(bytes),
@@ -296,7 +296,7 @@ impl Watched {
         // Its own count went with it.
         self.kernel_before = self.source.write_bytes;
         self.kernel_mark = None;
-        say::note(&format!(
+        say::print_note(&format!(
             "{} is gone, or another than before: what was seen stays, and it is watched again when it is back",
             self.block.path.display()
         ));
@@ -335,7 +335,7 @@ impl Watched {
     }
 
     /// Goes on at half the rate; answers what it is then, unless there is no coarser one that tells anything.
-    pub fn coarsen(&mut self, plan: &Plan) -> Result<Option<Rate>> {
+    pub fn coarsen(&mut self, plan: &ShadowPlan) -> Result<Option<Rate>> {
         let rate = Rate::one_of(self.rate().pages().saturating_mul(2));
         let drive = rate.and_then(|rate| plan.drive(self.block.bytes, rate).ok());
         let Some(drive) = drive else {
@@ -355,7 +355,7 @@ impl Watched {
     }
 
     /// State kept over a restart.
-    pub fn state(&mut self, plan: &Plan) -> DeviceState {
+    pub fn state(&mut self, plan: &ShadowPlan) -> DeviceState {
         let kept = self.model.kept();
         let path = self.block.path.display().to_string();
         let mut state = DeviceState::new(self.block.identity.clone(), path, self.block.bytes);
@@ -415,7 +415,7 @@ impl Watched {
     /// The known state.
     pub fn view(&mut self) -> DeviceView {
         self.name_contexts();
-        let (schemes, filled) = self.model.look();
+        let (schemes, filled) = self.model.sample();
         let mut source = self.source;
         let most = schemes.iter().map(|scheme| scheme.host_bytes).max();
         source.host_bytes = most.unwrap_or(0);
@@ -444,7 +444,7 @@ impl Watched {
             unlisted_contexts: details.unlisted_contexts + unlisted.len() as u64,
             unlisted_bytes: details.unlisted_bytes + unlisted_bytes.sum::<u64>(),
             contexts,
-            drive: self.truth.as_ref().and_then(Truth::look),
+            drive: self.truth.as_ref().and_then(DriveCounters::sample),
             limitations: self.limitations(),
         }
     }

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use anabranch_compare::{
-    ComparisonOptions, DriveOptions, NamedDrive, Origin, Running, Sampling, Size, one_sampled,
-    read_text, samples, schemes,
+    ComparedDrive, ComparisonOptions, DriveOptions, Running, Sampling, Size, TraceOrigin,
+    one_sampled, read_text, samples, schemes,
 };
 use anabranch_placement::{Names, SchemeSpec};
 use anabranch_replay::{Alive, Drawn, KeptSurvey, Progress, Start, Survey};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use anabranch_watch::{SchemeView, Track, Written};
 
 use super::arguments::WatchArguments;
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// A device's size is taken to whole pages.
 const PAGE_BYTES: u64 = 4096;
@@ -30,17 +30,17 @@ const GIVEN: usize = 4096;
 
 /// Recipe of every device's shadow drives.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ShadowPlan {
     specs: Vec<SchemeSpec>,
     options: ComparisonOptions,
     drive: DriveOptions,
 }
 
-impl Plan {
+impl ShadowPlan {
     /// Value that was requested.
-    pub fn of(arguments: &WatchArguments) -> Result<Plan> {
+    pub fn of(arguments: &WatchArguments) -> Result<ShadowPlan> {
         if arguments.drive.drives() > 1 || arguments.drive.size.is_some() {
-            return Err(Failure::wrong_use(
+            return Err(CommandError::wrong_use(
                 "a device that is watched has one shadow drive for each scheme, of its own size: give one value of \
                  each option, as --unit 24MiB, and no --size",
             ));
@@ -55,9 +55,9 @@ impl Plan {
         };
         let specs = schemes(&options, false, &read_text)?;
         if let Some(bound) = specs.iter().find(|spec| spec.needs_future()) {
-            return Err(Failure::usage(bound.refused()));
+            return Err(CommandError::usage(bound.refused()));
         }
-        Ok(Plan {
+        Ok(ShadowPlan {
             specs,
             options,
             drive: arguments.drive.clone(),
@@ -65,10 +65,10 @@ impl Plan {
     }
 
     /// The drive of a device at a rate.
-    pub fn drive(&self, device_bytes: u64, rate: Rate) -> Result<NamedDrive> {
-        let origin = Origin {
+    pub fn drive(&self, device_bytes: u64, rate: Rate) -> Result<ComparedDrive> {
+        let origin = TraceOrigin {
             size: Size::Captured(device_bytes.next_multiple_of(PAGE_BYTES)),
-            ..Origin::default()
+            ..TraceOrigin::default()
         };
         Ok(one_sampled(&self.drive, &origin, rate)?)
     }
@@ -80,17 +80,18 @@ impl Plan {
         device_bytes: u64,
         asked: Option<Rate>,
         most_bytes: Option<u64>,
-    ) -> Result<NamedDrive> {
+    ) -> Result<ComparedDrive> {
         let at = |rate| self.drive(device_bytes, rate);
         let mut found = at(asked.unwrap_or(Rate::WHOLE));
         let from = asked.map_or(1, Rate::pages);
         let rates = (0..=20).filter_map(|halvings| Rate::one_of(1 << halvings));
         for rate in rates.filter(|rate| rate.pages() > from) {
-            let is_enough = |drive: &NamedDrive| match asked {
+            let is_enough = |drive: &ComparedDrive| match asked {
                 Some(_) => true,
                 None => drive.config.pages_per_unit < 2 * UNIT_PAGES,
             };
-            let fits = |drive: &NamedDrive| most_bytes.is_none_or(|most| self.cost(drive) <= most);
+            let fits =
+                |drive: &ComparedDrive| most_bytes.is_none_or(|most| self.cost(drive) <= most);
             if found
                 .as_ref()
                 .is_ok_and(|drive| is_enough(drive) && fits(drive))
@@ -108,7 +109,7 @@ impl Plan {
     }
 
     /// Memory that the schemes of a device take, bytes.
-    fn cost(&self, drive: &NamedDrive) -> u64 {
+    fn cost(&self, drive: &ComparedDrive) -> u64 {
         let lanes = self.specs.len() as u64 * u64::from(self.samples(drive.rate())) + 1;
         u64::from(drive.config.logical_pages) * lanes * PAGE_COST
     }
@@ -149,7 +150,7 @@ pub struct Kept {
 /// A device's shadow drives at work.
 #[derive(Debug)]
 pub struct Model {
-    drive: NamedDrive,
+    drive: ComparedDrive,
     first: Sample,
     running: Running,
     survey: Survey,
@@ -161,8 +162,8 @@ impl Model {
     /// Builds the drives; each is given what lived, in the order it was written, and its counts go on from what was
     /// kept.
     pub fn start(
-        plan: &Plan,
-        drive: NamedDrive,
+        plan: &ShadowPlan,
+        drive: ComparedDrive,
         kept: &Kept,
         contexts: &[Context],
     ) -> Result<Model> {
@@ -178,7 +179,7 @@ impl Model {
         let running = Running::start(&plan.specs, &drive, options, &start, &samples, &[])?;
         let first = samples.first().copied();
         let first =
-            first.ok_or_else(|| Failure::wrong_use("--samples 0: at least one is needed"))?;
+            first.ok_or_else(|| CommandError::wrong_use("--samples 0: at least one is needed"))?;
         let known = |spec: &SchemeSpec| {
             let known = kept.schemes.iter().find(|(name, _)| name == spec.name());
             match known.map(|(_, tracks)| &tracks[..]) {
@@ -223,7 +224,7 @@ impl Model {
     }
 
     /// The drive.
-    pub fn drive(&self) -> &NamedDrive {
+    pub fn drive(&self) -> &ComparedDrive {
         &self.drive
     }
 
@@ -259,7 +260,7 @@ impl Model {
         if !self.running.has_failed() {
             Ok(())
         } else {
-            Err(Failure::work(anyhow::anyhow!(
+            Err(CommandError::work(anyhow::anyhow!(
                 "a shadow drive could not go on: a defect of anabranch, please report it"
             )))
         }
@@ -276,7 +277,7 @@ impl Model {
     }
 
     /// Progress of the schemes, and the share of the first drive that holds data.
-    pub fn look(&mut self) -> (Vec<SchemeView>, f64) {
+    pub fn sample(&mut self) -> (Vec<SchemeView>, f64) {
         let drawn = Drawn {
             sample: self.drive.rate().pages(),
             trace: 1,
@@ -288,7 +289,7 @@ impl Model {
         (views.collect(), filled)
     }
 
-    /// Takes what the drives have counted into the tracks; answers the schemes' names, and what [`Model::look`] tells
+    /// Takes what the drives have counted into the tracks; answers the schemes' names, and what [`Model::sample`] tells
     /// of the first drive.
     fn advance(&mut self) -> (Vec<String>, f64) {
         let config = &self.drive.config;

@@ -109,7 +109,7 @@ impl Traces {
         let segments = self.segments();
         for old in self.keep.gone(&segments, self.clock.unix_s()) {
             if let Err(error) = fs::remove_file(self.directory.join(&old.name)) {
-                say::note(&format!("{}: cannot be deleted: {error}", old.name));
+                say::print_note(&format!("{}: cannot be deleted: {error}", old.name));
             }
         }
     }
@@ -128,7 +128,7 @@ impl Traces {
     }
 
     fn fail(&mut self, error: &TraceError) {
-        say::note(&format!(
+        say::print_note(&format!(
             "{error}: this trace of {} is lost, and the next is tried in {} s; watching goes on",
             self.device,
             PAUSE.as_secs()

@@ -150,7 +150,7 @@ impl Scenario {
         Started::new(command.arg("/dev/null").stdin(Stdio::piped()))
     }
 
-    fn told(&self) -> String {
+    fn steps(&self) -> String {
         fs::read_to_string(self.place.path("told")).unwrap_or_default()
     }
 
@@ -164,7 +164,7 @@ impl Scenario {
         wait_until(&format!("{verb} of {}", self.name), || {
             let ended = started.ends_within(Duration::ZERO);
             assert!(!ended, "ended before {verb}: {}", self.said());
-            self.told().lines().any(|line| line == verb)
+            self.steps().lines().any(|line| line == verb)
         });
         sleep(delay);
     }
@@ -238,7 +238,7 @@ fn scenarios() -> Vec<Scenario> {
 
 /// Progress, for `--nocapture`.
 #[allow(clippy::print_stderr, reason = "a test's own account")]
-fn tell(scenario: &Scenario, what: &str, since: Instant) {
+fn print_progress(scenario: &Scenario, what: &str, since: Instant) {
     let seconds = since.elapsed().as_secs_f64();
     eprintln!("{}: {what}, {seconds:.1} s", scenario.name);
 }
@@ -250,14 +250,14 @@ fn each_scenario_runs_twice_in_a_row_and_leaves_nothing() {
             let since = Instant::now();
             let ended = scenario.start(&[SHORT]).end();
             assert_eq!(ended.status.code(), Some(0), "{}", scenario.said());
-            assert_eq!(scenario.told(), "setup\nrun\nteardown\n".repeat(round));
+            assert_eq!(scenario.steps(), "setup\nrun\nteardown\n".repeat(round));
             assert!(
                 !scenario.said().contains("left running"),
                 "{}",
                 scenario.said()
             );
             scenario.is_gone();
-            tell(&scenario, "ran to its end", since);
+            print_progress(&scenario, "ran to its end", since);
         }
     }
 }
@@ -287,7 +287,7 @@ fn ctrl_c_in_any_verb_of_a_scenario_leaves_nothing() {
                 assert!(said.contains("| baseline "), "{said}");
                 scenario.is_gone();
                 let last = scenario
-                    .told()
+                    .steps()
                     .lines()
                     .last()
                     .unwrap_or_default()
@@ -296,7 +296,7 @@ fn ctrl_c_in_any_verb_of_a_scenario_leaves_nothing() {
                     "Ctrl-C {delay:?} into {verb}, {presses} presses, status {:?}, at last {last}, gone",
                     status.code()
                 );
-                tell(&scenario, &what, since);
+                print_progress(&scenario, &what, since);
             }
         }
     }
@@ -336,7 +336,7 @@ fn an_application_that_is_killed_ends_its_run_and_leaves_nothing() {
         );
         assert!(said.contains("run.sh"), "{said}");
         scenario.is_gone();
-        tell(&scenario, &format!("{} killed, gone", victim.name), since);
+        print_progress(&scenario, &format!("{} killed, gone", victim.name), since);
     }
 }
 
@@ -348,7 +348,7 @@ fn a_run_that_is_killed_leaves_nothing_of_its_application() {
         started.signal(Signal::SIGKILL);
         assert!(ended_by(started.end().status, Signal::SIGKILL));
         scenario.is_gone();
-        tell(&scenario, "anabranch killed, gone", since);
+        print_progress(&scenario, "anabranch killed, gone", since);
     }
 }
 

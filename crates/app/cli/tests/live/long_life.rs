@@ -64,7 +64,7 @@ impl Drop for Mounted {
 }
 
 /// A watcher whose clock can be set, and which says what it says in a file.
-struct Long {
+struct LongRun {
     watcher: Watcher,
     device: Device,
     /// A second device, with files.
@@ -78,8 +78,8 @@ struct Long {
     place: Place,
 }
 
-impl Long {
-    fn start() -> Long {
+impl LongRun {
+    fn start() -> LongRun {
         let place = Place::new();
         // It goes away and comes back for hours, beside other tests that want numbers.
         let device = Device::with_a_number_of_its_own(&place.path("image"));
@@ -121,7 +121,7 @@ impl Long {
         let words = [&[&device.0[..], &other.0][..], &sampled, &kept].concat();
         let watcher = Watcher::started(command, &place, &words);
         let mounted = Mounted::new(&[&other.0], place.path("mnt"));
-        Long {
+        LongRun {
             watcher,
             device,
             files: (other, mounted),
@@ -188,7 +188,7 @@ impl Long {
     }
 
     /// A round; answers the memory of process and kernel at its end, bytes.
-    fn go_round(mut self) -> (Long, u64) {
+    fn go_round(mut self) -> (LongRun, u64) {
         overwrite(&self.device.0, 60 * 256, 3000);
         self.short_lived();
         self.asked += (3000 + PROGRAMS) * PAGE;
@@ -253,7 +253,7 @@ fn a_long_life_takes_no_more_memory_than_a_short_one() {
         .map_or(Duration::from_secs(15), |minutes| {
             Duration::from_secs(60 * minutes.parse::<u64>().unwrap())
         });
-    let (mut long, mut memory) = (Long::start(), Vec::new());
+    let (mut long, mut memory) = (LongRun::start(), Vec::new());
     let until = Instant::now() + lasts;
     while Instant::now() < until || long.round < 16 {
         let bytes;

@@ -67,7 +67,7 @@ fn words<'a>(folder: &'a str, options: &[&'a str]) -> Vec<&'a str> {
     [&fixed[..], trace, options].concat()
 }
 
-fn told(place: &Place) -> String {
+fn steps(place: &Place) -> String {
     fs::read_to_string(place.path("told")).unwrap_or_default()
 }
 
@@ -77,7 +77,7 @@ fn started(place: &Place) -> Started {
     let mut command = Command::new(ANABRANCH);
     command.args(words(&folder, &["--set", "CLIENT=sleep 1000"]));
     let started = Started::new(command.process_group(0).stdin(Stdio::null()));
-    wait_until("the client to begin", || told(place).ends_with("run\n"));
+    wait_until("the client to begin", || steps(place).ends_with("run\n"));
     started
 }
 
@@ -94,7 +94,7 @@ fn a_scenario_is_set_up_run_and_torn_down_twice_in_a_row() {
             "{}",
             ended.stdout
         );
-        assert_eq!(told(&place), "setup\nrun\nteardown\n".repeat(round));
+        assert_eq!(steps(&place), "setup\nrun\nteardown\n".repeat(round));
         let words = match round {
             1 => String::new(),
             _ => format!("anabranch: the trace is in {trace} (the older one is now {trace}.old)\n"),
@@ -132,7 +132,7 @@ fn ctrl_c_tears_down_and_leaves_no_process_mount_or_device() {
         }
         let ended = started.end().with_status(130);
         ended.shows_table();
-        assert_eq!(told(&place), "setup\nrun\nteardown\n");
+        assert_eq!(steps(&place), "setup\nrun\nteardown\n");
         place.wait_until_abandoned();
     }
 }
@@ -145,7 +145,7 @@ fn a_crash_is_passed_on_after_the_scenario_is_torn_down() {
     for words in ["run.sh", "nothing is compared"] {
         assert!(ended.stderr.contains(words), "{}", ended.stderr);
     }
-    assert_eq!(told(&place), "setup\nrun\nteardown\n");
+    assert_eq!(steps(&place), "setup\nrun\nteardown\n");
     place.wait_until_abandoned();
 }
 
@@ -180,7 +180,7 @@ fn a_missing_tool_is_named_with_what_brings_it_and_nothing_is_run() {
     let folder = place.path("workloads/small");
     let ended = anabranch(&words(&folder, &[])).with_status(2);
     ended.complains(&["no-such-tool", "apt-get install coreutils"]);
-    assert_eq!(told(&place), "");
+    assert_eq!(steps(&place), "");
 }
 
 #[test]

@@ -14,10 +14,10 @@ use anabranch_replay::{
 use anabranch_ssd::Config;
 use anabranch_trace::Io;
 
-use super::{Cell, Question};
+use super::{Case, Question};
 use crate::{
     discards::{DAY_NS, Delay, Discards},
-    fault::{Fault, Result},
+    error::{CompareError, Result},
     pass::pass,
     watch::Watch,
 };
@@ -37,7 +37,7 @@ type Changed = (Config, Discards);
 /// When the trace cannot be read, or the watch ends the work.
 pub(crate) fn add(
     found: &mut Comparison,
-    cell: &Cell,
+    cell: &Case,
     question: &Question<'_>,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -65,7 +65,7 @@ pub(crate) fn add(
 
 /// The ordinary drive that is changed.
 struct Bench<'a> {
-    cell: &'a Cell,
+    cell: &'a Case,
     question: &'a Question<'a>,
     drive: Config,
 }
@@ -159,16 +159,16 @@ impl Bench<'_> {
         let Question {
             options, source, ..
         } = *self.question;
-        let specs = SchemeSpec::parse_list(ORDINARY).map_err(Fault::usage)?;
+        let specs = SchemeSpec::parse_list(ORDINARY).map_err(CompareError::usage)?;
         let spec = specs
             .first()
-            .ok_or_else(|| Fault::failed("no ordinary drive"))?;
+            .ok_or_else(|| CompareError::failed("no ordinary drive"))?;
         let mut feeds: Vec<Discards> = all.iter().map(|(_, when)| *when).collect();
         feeds.dedup();
         let lanes = all.iter().map(|(drive, when)| -> Result<(usize, Lane)> {
             let feed = feeds.iter().position(|feed| feed == when).unwrap_or(0);
             let lane = Lane::build(spec, drive, &Start::default());
-            Ok((feed, lane.map_err(Fault::usage)?))
+            Ok((feed, lane.map_err(CompareError::usage)?))
         });
         let lanes = lanes.collect::<Result<Vec<(usize, Lane)>>>()?;
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -10,8 +10,8 @@ use anabranch_trace::Sample;
 
 use super::Running;
 use crate::{
-    drives::NamedDrive,
-    fault::{Fault, Result},
+    drives::ComparedDrive,
+    error::{CompareError, Result},
     options::ComparisonOptions,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 /// # Errors
 /// When a scheme does not fit the drive.
 pub(super) fn start(
-    drive: &NamedDrive,
+    drive: &ComparedDrive,
     options: &ComparisonOptions,
     start: &Start<'_>,
     samples: &[Sample],
@@ -33,7 +33,7 @@ pub(super) fn start(
     let mut drive = drive.clone();
     drive.config.victim_rule = VictimRule::CostBenefitRoot;
     let pair = format!("{ORDINARY},{SOLD}");
-    let specs = SchemeSpec::parse_list(&pair).map_err(Fault::usage)?;
+    let specs = SchemeSpec::parse_list(&pair).map_err(CompareError::usage)?;
     let options = ComparisonOptions {
         schemes: vec![pair],
         lifetimes: None,

@@ -203,10 +203,10 @@ fn rate_of(new: u64, time: Duration) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{super::tests::told, *};
+    use super::{super::tests::sample_report, *};
 
     fn read(change: impl FnOnce(&mut serde_json::Value)) -> Steered {
-        let mut told = told();
+        let mut told = sample_report();
         told["drive"]["model"] = "\u{1b}[2Jdrive".into();
         change(&mut told);
         Steered::read(told).unwrap()

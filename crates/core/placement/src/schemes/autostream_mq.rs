@@ -277,7 +277,7 @@ mod tests {
     }
 
     /// Writes one page of a chunk of 256.
-    fn touch(scheme: &mut AutoStreamMq, chunk: u32) -> u16 {
+    fn write_chunk(scheme: &mut AutoStreamMq, chunk: u32) -> u16 {
         write(scheme, chunk * 256, 1)
     }
 
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_chunk_climbs_with_the_logarithm_of_its_count() {
         let mut scheme = scheme(|_| ());
-        let streams: Vec<u16> = (0..10).map(|_| touch(&mut scheme, 1)).collect();
+        let streams: Vec<u16> = (0..10).map(|_| write_chunk(&mut scheme, 1)).collect();
         // Each answer is of the count before: 0, 1, 2, …
         assert_eq!(streams, [0, 0, 1, 1, 2, 2, 2, 2, 3, 3]);
     }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn with_the_count_of_the_request_itself_it_climbs_one_earlier() {
         let mut scheme = scheme(|parameters| parameters.answer = Answer::After);
-        let streams: Vec<u16> = (0..5).map(|_| touch(&mut scheme, 1)).collect();
+        let streams: Vec<u16> = (0..5).map(|_| write_chunk(&mut scheme, 1)).collect();
         assert_eq!(streams, [0, 1, 1, 2, 2]);
     }
 
@@ -309,24 +309,24 @@ mod tests {
         let mut scheme = scheme(|_| ());
         // Clock 1 to 4: chunk 1 is the hottest, accessed every tick: the lifetime is 1.
         for _ in 0..4 {
-            touch(&mut scheme, 1);
+            write_chunk(&mut scheme, 1);
         }
         assert_eq!((queue(&scheme, 1), scheme.lifetime), (2, 1));
         assert_eq!(scheme.chunks[1].expires, 5);
         // Clock 5: not yet past 5.
-        touch(&mut scheme, 2);
+        write_chunk(&mut scheme, 2);
         assert_eq!(queue(&scheme, 1), 2);
         // Clock 6: demoted, and again a lifetime ahead.
-        touch(&mut scheme, 2);
+        write_chunk(&mut scheme, 2);
         assert_eq!((queue(&scheme, 1), scheme.chunks[1].expires), (1, 7));
         // Clock 7, then 8: to the lowest, where it stays.
-        touch(&mut scheme, 3);
+        write_chunk(&mut scheme, 3);
         assert_eq!(queue(&scheme, 1), 1);
-        touch(&mut scheme, 3);
-        touch(&mut scheme, 3);
+        write_chunk(&mut scheme, 3);
+        write_chunk(&mut scheme, 3);
         assert_eq!(queue(&scheme, 1), 0);
         // Its count was kept: one write brings it back.
-        assert_eq!(touch(&mut scheme, 1), 0);
+        assert_eq!(write_chunk(&mut scheme, 1), 0);
         assert_eq!(queue(&scheme, 1), 2);
     }
 
@@ -334,14 +334,14 @@ mod tests {
     fn the_next_of_its_queue_follows_the_hottest_chunk() {
         let mut scheme = scheme(|_| ());
         for _ in 0..3 {
-            touch(&mut scheme, 1);
-            touch(&mut scheme, 2);
+            write_chunk(&mut scheme, 1);
+            write_chunk(&mut scheme, 2);
         }
         // Chunk 1 reached every count first; every second tick: the lifetime is 2.
         assert_eq!((scheme.hottest, scheme.greatest_count), (1, 3));
         assert_eq!(scheme.lifetime, 2);
         for chunk in 3..6 {
-            touch(&mut scheme, chunk);
+            write_chunk(&mut scheme, chunk);
         }
         assert_eq!(queue(&scheme, 1), 0, "expired at clock 7");
         assert_eq!((scheme.hottest, scheme.greatest_count), (2, 3));
@@ -351,10 +351,10 @@ mod tests {
     fn a_demoted_chunk_may_lose_half_its_count() {
         let mut scheme = scheme(|parameters| parameters.demotion = Demotion::Halve);
         for chunk in [1, 1, 1, 1, 2, 2] {
-            touch(&mut scheme, chunk);
+            write_chunk(&mut scheme, chunk);
         }
         assert_eq!((queue(&scheme, 1), scheme.chunks[1].count), (1, 2));
-        touch(&mut scheme, 1);
+        write_chunk(&mut scheme, 1);
         assert_eq!(queue(&scheme, 1), 1, "log2(3)");
     }
 
@@ -362,7 +362,7 @@ mod tests {
     fn a_floor_keeps_chunks_from_falling_further() {
         let mut scheme = scheme(|parameters| parameters.floor = 1);
         for chunk in [1, 1, 1, 1, 2, 3, 2, 3, 2, 3] {
-            touch(&mut scheme, chunk);
+            write_chunk(&mut scheme, chunk);
         }
         assert_eq!(queue(&scheme, 1), 1);
     }
@@ -373,7 +373,7 @@ mod tests {
             let mut scheme = scheme(|parameters| parameters.requeue = requeue);
             // Both reach count 2, then chunk 1 reaches 3: the same queue.
             for chunk in [1, 2, 1, 2, 1] {
-                touch(&mut scheme, chunk);
+                write_chunk(&mut scheme, chunk);
             }
             scheme.queues.head(1)
         };

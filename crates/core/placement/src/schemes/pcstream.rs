@@ -2,7 +2,7 @@
 
 mod by_file;
 mod mapper;
-mod recall;
+mod restored_lifetimes;
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 pub use by_file::{ByFile, Grouping};
 use mapper::{Mapper, Placed};
-use recall::Recall;
+use restored_lifetimes::RestoredLifetimes;
 
 /// Early reclusterings are at least this part of a period apart (our choice), so that a flood of
 /// new contexts cannot make clustering the main work.
@@ -125,7 +125,7 @@ pub struct PcStream {
     table: LbaTable,
     contexts: Vec<Learned>,
     mapper: Mapper,
-    recall: Recall,
+    recall: RestoredLifetimes,
     averaging: Averaging,
     samples: u64,
     period_pages: u64,
@@ -149,7 +149,7 @@ impl PcStream {
                 parameters.gain,
                 parameters.hysteresis,
             ),
-            recall: Recall::new(
+            recall: RestoredLifetimes::new(
                 geometry.page_bytes,
                 parameters.max_contexts as usize,
                 parameters.samples.into(),

@@ -105,7 +105,7 @@ impl Watch {
 
     /// Takes a map and a fill of the drive, if a step has passed.
     #[inline]
-    pub fn look(&mut self, engine: &Engine) {
+    pub fn sample(&mut self, engine: &Engine) {
         let host_pages = engine.counters().host_pages;
         if self.fills.is_due(host_pages) {
             self.fills.push(host_pages, self.fill(engine));

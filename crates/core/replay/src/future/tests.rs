@@ -27,7 +27,7 @@ fn discard(io: Io) -> Io {
 
 fn foretold(ios: &[Io]) -> Future {
     let mut foresight = Foresight::new(&drive(8));
-    ios.iter().for_each(|io| foresight.note(io).unwrap());
+    ios.iter().for_each(|io| foresight.record(io).unwrap());
     foresight.finish()
 }
 
@@ -73,8 +73,8 @@ fn a_mean_life_counts_the_time_of_lives_that_have_not_ended() {
 #[test]
 fn a_request_beyond_the_drive_is_named_by_its_number() {
     let mut foresight = Foresight::new(&drive(8));
-    assert_eq!(foresight.note(&Io::write(0, PAGE)), Ok(()));
-    let error = foresight.note(&Io::write(8 * PAGE, PAGE)).unwrap_err();
+    assert_eq!(foresight.record(&Io::write(0, PAGE)), Ok(()));
+    let error = foresight.record(&Io::write(8 * PAGE, PAGE)).unwrap_err();
     assert!(error.to_string().starts_with("record 2: "), "{error}");
 }
 
@@ -123,7 +123,7 @@ proptest! {
         let spec: SchemeSpec = "baseline".parse().unwrap();
         let mut lane = crate::Lane::build(&spec, &drive, &crate::Start::default()).unwrap();
         for io in &ios {
-            foresight.note(io).unwrap();
+            foresight.record(io).unwrap();
             lane.apply(io).unwrap();
         }
         lane.flush_batch().unwrap();

@@ -24,7 +24,7 @@ const LEARNING_CAPACITIES: u64 = 2;
 const BEHIND: f64 = 0.001;
 
 /// The host half alone, rehearsed beside a host that collects.
-pub(super) struct Rehearsal {
+pub(super) struct HostRehearsal {
     /// None where the host collects whatever it costs.
     half: Option<Box<Lane>>,
     logical_pages: u64,
@@ -45,7 +45,7 @@ enum Turn {
     Restart(Policy, Box<HostModel>),
 }
 
-impl Rehearsal {
+impl HostRehearsal {
     pub(super) fn learn(&mut self, names: &Names) {
         if let Some(half) = &mut self.half {
             half.learn(names);
@@ -210,7 +210,7 @@ impl Lane {
             Ok::<_, UnfitLane>((at, own, model))
         });
         let mut lane = lane(own, collected, drive, start);
-        lane.rehearsal = Some(Box::new(Rehearsal {
+        lane.rehearsal = Some(Box::new(HostRehearsal {
             half: rehearsed,
             logical_pages,
             next_at: 0,

@@ -12,7 +12,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, Plan, Tag,
+    LoadKind, Make, Plan, Tag,
     jobs::{Job, Order},
     settings::Setting,
     tables,
@@ -30,7 +30,7 @@ const TENANTS: Setting = Setting::count(3, "tenants", 1.0, (1.0, MOST_TENANTS as
 const MOST_TENANTS: usize = 6;
 
 /// Small objects in buckets beside large ones in regions.
-pub(super) const CACHELIB: Kind = Kind {
+pub(super) const CACHELIB: LoadKind = LoadKind {
     name: "cachelib",
     summary: "a flash cache: random buckets of 4 KiB beside regions that are filled in order",
     least_bytes: 64 << 20,

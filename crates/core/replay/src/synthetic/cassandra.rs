@@ -15,13 +15,13 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, Plan, Requests, Tag,
+    LoadKind, Make, Plan, Requests, Tag,
     lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
     tables,
 };
 use crate::draw::Draw;
 
-pub(super) const CASSANDRA: Kind = Kind {
+pub(super) const CASSANDRA: LoadKind = LoadKind {
     name: "cassandra",
     summary: "Cassandra: commit log, flushes and size-tiered compactions under uniform updates",
     least_bytes: 1 << 30,

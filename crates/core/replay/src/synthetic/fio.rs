@@ -4,7 +4,7 @@
 use anabranch_trace::{ContextKind, Operation, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order},
     nobodys, tables,
 };
@@ -15,7 +15,7 @@ use crate::draw::Draw;
 /// own, 128 KiB requests, readers of 4 KiB over everything. Equal rates, the sizes in percent of
 /// the drive (they sum to 99), and one request of each job in turn are our choice. The streams
 /// are told as hints.
-pub(super) const FMS16: Kind = Kind {
+pub(super) const FMS16: LoadKind = LoadKind {
     name: "fio-fms16",
     summary: "fio: four sequential writers over 1, 10, 33 and 55 % of the drive, six random readers",
     least_bytes: 64 << 20,
@@ -27,7 +27,7 @@ pub(super) const FMS16: Kind = Kind {
 /// Samsung's multi-stream eMMC (WinTechCon 2019): three writers with data of different life, no
 /// reads. The rest is our choice: 4 KiB at random over 2 %, 16 KiB at random over 20 %, 128 KiB
 /// in sequence over 78 % of the drive, at equal rates; contexts are told as hints.
-pub(super) const EMMC: Kind = Kind {
+pub(super) const EMMC: LoadKind = LoadKind {
     name: "fio-emmc",
     summary: "fio: random writers over 2 and 20 %, a sequential one over 78 % of the drive",
     least_bytes: 64 << 20,
@@ -38,7 +38,7 @@ pub(super) const EMMC: Kind = Kind {
 
 /// `random_distribution=zipf:1`, nearly: one writer of 4 KiB over the whole drive, the hottest pages anywhere. Octaves of
 /// ranks are our choice, as is the order of ranks: fio's own hash of them is another.
-pub(super) const ZIPF: Kind = Kind {
+pub(super) const ZIPF: LoadKind = LoadKind {
     name: "fio-zipf",
     summary: "fio: one random writer over the whole drive, pages by Zipf's law of exponent 1",
     least_bytes: 64 << 20,

@@ -9,7 +9,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order, side_by_side},
     settings::Setting,
     tables,
@@ -21,7 +21,7 @@ const DRAWN: Setting = Setting::count(0, "drawn", 1.0, (0.0, 2.0));
 const CHURN: Setting = Setting::count(1, "churn", 4.0, (1.0, 100.0));
 
 /// Nine writers of five classes.
-pub(super) const KV_CACHE: Kind = Kind {
+pub(super) const KV_CACHE: LoadKind = LoadKind {
     name: "kv-cache-llm",
     summary: "a language model's cache: nine writers with objects of 1 to 32 MiB of 960 GiB, scaled to the drive",
     least_bytes: 256 << 20,

@@ -10,13 +10,13 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order},
     tables,
 };
 
 /// Filebench's Varmail on ext4.
-pub(super) const VARMAIL: Kind = Kind {
+pub(super) const VARMAIL: LoadKind = LoadKind {
     name: "varmail",
     summary: "Filebench's Varmail on a full drive: files drawn at random, inodes, a journal that goes round",
     least_bytes: 64 << 20,

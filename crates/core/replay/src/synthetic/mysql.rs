@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use anabranch_trace::{ContextKind, Io, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order},
     settings::Setting,
     tables,
@@ -28,7 +28,7 @@ use crate::draw::Draw;
 pub(super) const DIRTY: Setting = Setting::share(0, "dirty", 0.02, (0.0, 0.5));
 
 /// YCSB-A on MySQL.
-pub(super) const YCSB: Kind = Kind {
+pub(super) const YCSB: LoadKind = LoadKind {
     name: "mysql-ycsb",
     summary: "YCSB-A on InnoDB: pages of 16 KiB by their records' keys, doublewrite buffer and log",
     least_bytes: 64 << 20,

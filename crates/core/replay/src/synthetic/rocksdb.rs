@@ -15,14 +15,14 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, Plan, Requests, Tag,
+    LoadKind, Make, Plan, Requests, Tag,
     lsm::{CHUNK, Disk, Job, Log, Numbers, Step, Store, Table, merged, requests},
     settings::Setting,
     tables,
 };
 
 /// Update-random: every key exists already, and all are updated alike.
-pub(super) const UPDATE: Kind = Kind {
+pub(super) const UPDATE: LoadKind = LoadKind {
     name: "rocksdb-update",
     summary: "RocksDB: levelled compaction under updates of keys that are all there",
     least_bytes: 512 << 20,
@@ -44,7 +44,7 @@ pub(super) fn numbered_updates(plan: &Plan, numbers: Numbers) -> Requests {
 }
 
 /// Append-random: like update-random, but each update lengthens its value, so that the data grow from half to all.
-pub(super) const APPEND: Kind = Kind {
+pub(super) const APPEND: LoadKind = LoadKind {
     name: "rocksdb-append",
     summary: "RocksDB: levelled compaction under updates that lengthen their values",
     least_bytes: 512 << 20,
@@ -58,7 +58,7 @@ pub(super) const APPEND: Kind = Kind {
 };
 
 /// Fill-random: random keys into an empty store.
-pub(super) const FILL: Kind = Kind {
+pub(super) const FILL: LoadKind = LoadKind {
     name: "rocksdb-fill",
     summary: "RocksDB: levelled compaction of random keys into an empty store",
     least_bytes: 512 << 20,
@@ -73,7 +73,7 @@ const DATA: Setting = Setting::share(0, "data", 0.65, (0.2, 0.75));
 const MAP: Setting = Setting::count(1, "map", 0.0, (0.0, 1.0));
 
 /// YCSB as in rocksdb#13994: all records exist already, and all are updated alike.
-pub(super) const YCSB: Kind = Kind {
+pub(super) const YCSB: LoadKind = LoadKind {
     name: "rocksdb-ycsb",
     summary: "RocksDB: 200 GB of records in five levels, scaled to the drive, all updated alike",
     least_bytes: 1 << 30,

@@ -11,7 +11,7 @@ use std::iter;
 use anabranch_trace::{ContextKind, File, Io, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
     jobs::{Job, Order, side_by_side},
     lsm::Numbers,
     rocksdb,
@@ -25,7 +25,7 @@ const SPACE: Setting = Setting::share(0, "mysql", 0.5, (0.1, 0.8));
 const WRITES: Setting = Setting::share(1, "mysql-writes", 0.4, (0.05, 0.95));
 
 /// RocksDB and MySQL on one drive.
-pub(super) const BOTH: Kind = Kind {
+pub(super) const BOTH: LoadKind = LoadKind {
     name: "rocksdb+mysql",
     summary: "RocksDB's log, flushes and compactions beside InnoDB's pages, doublewrite buffer and log",
     least_bytes: 2 << 30,

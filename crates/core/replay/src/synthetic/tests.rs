@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// A load on the smallest drive of whole GiB that it takes, which it writes six times.
-fn small(kind: &Kind) -> Synthetic {
+fn small(kind: &LoadKind) -> Synthetic {
     let gib = kind.least_bytes.div_ceil(1 << 30);
     Synthetic::parse(&format!("{}:size={gib}GiB,write={}GiB", kind.name, 6 * gib)).unwrap()
 }

@@ -17,14 +17,14 @@ use std::collections::VecDeque;
 use anabranch_trace::{ContextKind, Tables};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Requests,
+    LoadKind, Make, PAGE_BYTES, Plan, Requests,
     mysql::{BLOCK, DIRTY, InnoDb},
     tables,
 };
 use crate::draw::Draw;
 
 /// TPC-C on MySQL.
-pub(super) const TPCC: Kind = Kind {
+pub(super) const TPCC: LoadKind = LoadKind {
     name: "mysql-tpcc",
     summary: "TPC-C on InnoDB: new orders, payments and deliveries, doublewrite buffer and log",
     least_bytes: 128 << 20,

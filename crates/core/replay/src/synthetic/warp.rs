@@ -4,7 +4,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    Kind, Make, PAGE_BYTES, Plan, Tag,
+    LoadKind, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order, Passes},
     settings::Setting,
     tables,
@@ -13,7 +13,7 @@ use super::{
 /// `1stream.fio`: `randwrite` of 128 KiB over the whole drive. Without `norandommap` fio writes each block once
 /// a pass. Requests of a page here: on a drive scaled down by three thousand a reclaim unit holds a thousand of them, on
 /// theirs a hundred thousand.
-pub(super) const ONE: Kind = Kind {
+pub(super) const ONE: LoadKind = LoadKind {
     name: "fio-passes",
     summary: "fio: one writer over the whole drive, each block once a pass, in random order",
     least_bytes: 64 << 20,
@@ -33,7 +33,7 @@ const ZONED: Setting = Setting::count(1, "zoned", 1.0, (0.0, 1.0));
 /// in its first fifth or evenly, 4 KiB at random over the other 10 % (depth 32); each with a handle of its own.
 /// Rates are not told: the share of the first is a setting, the two others are of equal depth and get
 /// equal bytes (our choice; on the paper's emulator, Fig. 16, 88 % and 5 to 6 % each).
-pub(super) const THREE: Kind = Kind {
+pub(super) const THREE: LoadKind = LoadKind {
     name: "fio-three-streams",
     summary: "fio: in sequence over 90 % of the drive, skewed 4 KiB over the same, random 4 KiB over 10 %",
     least_bytes: 64 << 20,

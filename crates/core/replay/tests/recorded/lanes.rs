@@ -82,7 +82,7 @@ fn specs() -> Vec<SchemeSpec> {
 
 fn future(ios: &[Io], drive: &Config) -> Arc<Future> {
     let mut foresight = Foresight::new(drive);
-    ios.iter().for_each(|io| foresight.note(io).unwrap());
+    ios.iter().for_each(|io| foresight.record(io).unwrap());
     Arc::new(foresight.finish())
 }
 

@@ -13,7 +13,7 @@ const REQUESTS: usize = 12_000;
 const SIZES: [&str; 6] = ["1MiB", "64MiB", "256MiB", "1GiB", "6GiB", "64GiB"];
 const VALUES: [&str; 8] = ["0", "1", "3", "10%", "50%", "0.9", "400%", "x"];
 
-fn told(text: &str, most: usize) -> Result<String, String> {
+fn outcome_of(text: &str, most: usize) -> Result<String, String> {
     let load = Synthetic::parse(text).map_err(|error| error.to_string())?;
     let (mut sum, mut source) = (Sum::default(), Source::default());
     sum.take((load.size_bytes(), load.write_bytes(), load.tables()));
@@ -68,8 +68,8 @@ fn settings(name: &str) -> Vec<String> {
 #[test]
 fn loads_write_what_they_wrote_and_refuse_in_the_same_words() {
     let mut lines = vec![
-        format!("{:?}", told("none", 1)),
-        format!("{:?}", told("zipf:seed=x", 1)),
+        format!("{:?}", outcome_of("none", 1)),
+        format!("{:?}", outcome_of("zipf:seed=x", 1)),
     ];
     for kind in &KINDS {
         let name = kind.name;
@@ -78,12 +78,15 @@ fn loads_write_what_they_wrote_and_refuse_in_the_same_words() {
         lines.push(format!("{name}: {} {:?}", kind.summary, settings(name)));
         lines.push(format!(
             "{name}: {:?}",
-            told(&format!("{name}:size=1KiB"), 1)
+            outcome_of(&format!("{name}:size=1KiB"), 1)
         ));
-        lines.push(format!("{name}: {:?}", told(&format!("{name}:none=1"), 1)));
+        lines.push(format!(
+            "{name}: {:?}",
+            outcome_of(&format!("{name}:none=1"), 1)
+        ));
         let mut look = |more: &str, most: usize| {
             let text = format!("{name}:size={least}{more}");
-            let told = told(&text, most);
+            let told = outcome_of(&text, most);
             lines.push(format!("{text}: {}", told.unwrap_or_else(|error| error)));
         };
         for more in [

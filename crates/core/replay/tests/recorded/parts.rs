@@ -71,7 +71,7 @@ fn pages(seed: u64) -> String {
             ..sparse(&mut random)
         };
         sum.take((pages.written(&io), pages.discarded(&io)));
-        sum.take(foresight.note(&io).map_err(|error| error.to_string()));
+        sum.take(foresight.record(&io).map_err(|error| error.to_string()));
     }
     sum.take(foresight.finish());
     sum.text()

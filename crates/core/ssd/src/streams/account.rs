@@ -37,7 +37,7 @@ impl Account {
     }
 
     /// A stream is opened or used.
-    pub(super) fn touch(&mut self, stream: StreamId, now: u64) {
+    pub(super) fn mark_used(&mut self, stream: StreamId, now: u64) {
         if let Some(before) = self.used_at.insert(stream, now) {
             self.by_use.remove(&(before, stream));
         }
@@ -53,7 +53,7 @@ impl Account {
     /// Passes an open stream on to another account.
     pub(super) fn give(&mut self, to: &mut Account, stream: StreamId) {
         if let Some(used_at) = self.drop(stream) {
-            to.touch(stream, used_at);
+            to.mark_used(stream, used_at);
         }
     }
 

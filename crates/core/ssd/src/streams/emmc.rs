@@ -27,7 +27,7 @@ const CONTEXTS: u16 = 15;
 /// The scope of all contexts: a device has one host only.
 const DEVICE: Scope = Scope {
     namespace: 0,
-    host: super::Host::Anonymous(0),
+    host: super::StreamHost::Anonymous(0),
 };
 
 /// Granule of a large unit: `LARGE_UNIT_SIZE_M1` counts MiB.

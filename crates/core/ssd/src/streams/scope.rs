@@ -8,12 +8,12 @@ pub struct Scope {
     /// The namespace (NSID).
     pub namespace: u32,
     /// Writer of the stream.
-    pub host: Host,
+    pub host: StreamHost,
 }
 
 /// A host, as a controller knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Host {
+pub enum StreamHost {
     /// It registered a Host Identifier (64 or 128 bits, not 0), and is the same through every
     /// controller.
     Identified(u128),
@@ -27,16 +27,16 @@ impl Scope {
     pub fn of_namespace(namespace: u32) -> Scope {
         Scope {
             namespace,
-            host: Host::Anonymous(0),
+            host: StreamHost::Anonymous(0),
         }
     }
 
     /// The scope where hosts that name themselves share identifiers.
     pub(super) fn shared(self) -> Scope {
         match self.host {
-            Host::Anonymous(_) => self,
-            Host::Identified(_) => Scope {
-                host: Host::Identified(0),
+            StreamHost::Anonymous(_) => self,
+            StreamHost::Identified(_) => Scope {
+                host: StreamHost::Identified(0),
                 ..self
             },
         }

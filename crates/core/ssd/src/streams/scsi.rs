@@ -13,7 +13,7 @@ pub struct ScsiStreams {
 /// The scope of all streams: a logical unit's are common to all its initiators.
 const UNIT: Scope = Scope {
     namespace: 0,
-    host: super::Host::Anonymous(0),
+    host: super::StreamHost::Anonymous(0),
 };
 
 impl ScsiStreams {

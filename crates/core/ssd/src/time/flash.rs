@@ -254,14 +254,14 @@ impl Flash {
             }
             Cells::Busy(operation) => {
                 self.complete(number, operation);
-                self.rest(number);
+                self.set_idle(number);
             }
             Cells::Idle | Cells::Sending(_) => self.events.set(number, NEVER),
         }
     }
 
     /// Sets the cells idle, and starts the next thing.
-    fn rest(&mut self, number: u32) {
+    fn set_idle(&mut self, number: u32) {
         self.dies[number as usize].cells = Cells::Idle;
         self.go_on(number);
         if self.dies[number as usize].is_idle() {
@@ -280,7 +280,7 @@ impl Flash {
         if transfer.out {
             if let Cells::Sending(reader) = die.cells {
                 self.sent(transfer.die, reader);
-                self.rest(transfer.die);
+                self.set_idle(transfer.die);
             }
             return;
         }

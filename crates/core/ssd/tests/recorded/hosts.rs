@@ -8,8 +8,8 @@ use anabranch_ssd::{
     relocate::RelocationKind,
     state::SavedDrive,
     streams::{
-        AtClose, Capabilities, ContextConf, EmmcCard, EmmcCommand, EmmcContexts, Extent, Host,
-        Scope, ScsiStreams, StreamTable,
+        AtClose, Capabilities, ContextConf, EmmcCard, EmmcCommand, EmmcContexts, Extent, Scope,
+        ScsiStreams, StreamHost, StreamTable,
     },
 };
 
@@ -165,7 +165,11 @@ fn table(random: &mut Random) -> String {
             namespace: 1 + random.below(2),
             host: one_of(
                 random,
-                &[Host::Identified(7), Host::Identified(8), Host::Anonymous(0)],
+                &[
+                    StreamHost::Identified(7),
+                    StreamHost::Identified(8),
+                    StreamHost::Anonymous(0),
+                ],
             ),
         };
         let identifier = random.below(6) as u16;

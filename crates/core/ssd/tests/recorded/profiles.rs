@@ -25,7 +25,7 @@ const VALUES: [&str; 9] = [
 ];
 
 /// All that follows from a profile.
-fn told(name: &str, text: &str, sum: &mut Sum) -> Result<(), String> {
+fn record_profile(name: &str, text: &str, sum: &mut Sum) -> Result<(), String> {
     let fail = |error: ConfigError| match error {
         // Its words are the library's that reads it.
         ConfigError::Profile {
@@ -62,7 +62,7 @@ fn profiles_mean_what_they_meant_and_are_refused_in_the_same_words() {
     for name in Profile::names() {
         let text = Profile::text(name).unwrap();
         let mut sum = Sum::default();
-        told(name, text, &mut sum).unwrap();
+        record_profile(name, text, &mut sum).unwrap();
         lines.push(format!("{name}: {}", sum.text()));
         for (at, line) in text.lines().enumerate() {
             let Some((key, _)) = line.split_once(" = ").filter(|(key, _)| !key.contains('#'))
@@ -76,7 +76,7 @@ fn profiles_mean_what_they_meant_and_are_refused_in_the_same_words() {
                     .zip(text.lines())
                     .map(|(number, line)| if number == at { &changed } else { line })
                     .collect();
-                let result = told(name, &changed.join("\n"), &mut sum);
+                let result = record_profile(name, &changed.join("\n"), &mut sum);
                 sum.take(&result);
                 refusals.extend(result.err());
             }

@@ -90,7 +90,7 @@ fn words(error: impl ToString) -> String {
 }
 
 /// Result of loading the bytes: a refusal, or a drive that is asked and used.
-fn told(bytes: &[u8], kind: RelocationKind) -> Result<String, String> {
+fn outcome_of(bytes: &[u8], kind: RelocationKind) -> Result<String, String> {
     let drive = SavedDrive::read(bytes).map_err(words)?;
     let config = drive.config().clone();
     // A drive that a changed header makes much larger is not built.
@@ -137,7 +137,7 @@ fn changed_drives_are_refused_as_they_were() {
         let parts = Parts::of(&saved, config.reclaim_groups);
         let mut sum = Sum::default();
         let mut take = |parts: &Parts| {
-            let told = told(&parts.sealed(&saved), kind);
+            let told = outcome_of(&parts.sealed(&saved), kind);
             sum.take(&told);
             refusals.extend(
                 told.err()

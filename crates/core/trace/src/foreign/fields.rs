@@ -18,7 +18,7 @@ pub(super) struct Words<'a>(pub(super) &'a [u8]);
 
 impl<'a> Words<'a> {
     /// The part of the line not taken yet, without blanks in front.
-    pub(super) fn rest(self) -> &'a [u8] {
+    pub(super) fn remaining(self) -> &'a [u8] {
         self.0.trim_ascii_start()
     }
 
@@ -37,7 +37,7 @@ impl<'a> Iterator for Words<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = self.rest();
+        let rest = self.remaining();
         if rest.is_empty() {
             self.0 = rest;
             return None;

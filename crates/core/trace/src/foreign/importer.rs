@@ -6,12 +6,12 @@ use std::fmt;
 
 use super::error::ImportError;
 use super::formats::Format;
-use super::found::{Skipped, Step};
 use super::in_flight::InFlight;
 use super::input::Input;
 use super::names::Names;
 use super::options::Options;
 use super::reader::{BATCH, Reader};
+use super::record_outcome::{Skipped, Step};
 use super::reorder::Reorder;
 use crate::ahead::Ahead;
 use crate::capture::{Capture, Tables};

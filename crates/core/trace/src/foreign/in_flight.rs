@@ -13,8 +13,8 @@
 
 use std::collections::VecDeque;
 
-use super::found::{Moment, Step};
 use super::options::Event;
+use super::record_outcome::{Moment, Step};
 use crate::io::{Io, Operation};
 
 /// Requests held back, so that a requeue finds them. Our choice: more than a device has in flight (NVMe queues hold

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::error::{ColumnsError, ImportError, Place};
 use super::formats::Format;
-use super::found::{Found, LineReader, Moment, Passed, Skipped, Step};
 use super::input::{Input, LINE_BYTES, Line};
 use super::names::Names;
 use super::options::{ALL_VOLUMES, Event, Options};
 use super::parse_error::ParseError;
+use super::record_outcome::{Found, LineReader, Moment, Passed, Skipped, Step};
 use super::records::{Record, RecordReader};
 use super::row::Reads;
 use crate::io::Operation;

@@ -1,10 +1,10 @@
 //! Records of binary files.
 
 use super::error::ImportError;
-use super::found::Found;
 use super::input::Input;
 use super::names::Names;
 use super::parse_error::ParseError;
+use super::record_outcome::Found;
 
 /// The reader of one binary format.
 pub(super) trait RecordReader: Send {

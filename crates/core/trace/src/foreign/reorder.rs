@@ -6,7 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::found::Step;
+use super::record_outcome::Step;
 
 /// Events that are held. Our choice: what blktrace buffers for three processors by default (four buffers of 512 KiB,
 /// 48 bytes an event), and 8 MiB. Of a longer stretch out of order, the import says that the clock goes back.

@@ -4,8 +4,8 @@ use super::error::{ColumnsError, ImportError};
 use super::fields::SECOND_NS;
 use super::form::Holds;
 use super::formats::Format;
-use super::found::LineReader;
 use super::options::Options;
+use super::record_outcome::LineReader;
 use super::records::RecordReader;
 use super::writer::FormWriter;
 

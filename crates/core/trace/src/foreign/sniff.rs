@@ -2,12 +2,12 @@
 
 use super::error::ImportError;
 use super::formats::Format;
-use super::found::{Found, LineReader, Passed};
 use super::input::{Input, bare};
 use super::names::Names;
 use super::options::Options;
 use super::parse_error::ParseError;
 use super::reader::quoted;
+use super::record_outcome::{Found, LineReader, Passed};
 use super::row::Reads;
 
 /// Lines from which a format is guessed. Our choice.

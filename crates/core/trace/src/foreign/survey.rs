@@ -89,7 +89,7 @@ impl Default for Survey {
 
 impl Survey {
     /// Counts a request.
-    pub fn note(&mut self, io: &Io) {
+    pub fn record(&mut self, io: &Io) {
         let [read, written, discarded, flushed] = &mut self.operations;
         let total = match io.operation {
             Operation::Read => read,
@@ -178,7 +178,7 @@ mod tests {
             at(9, Operation::Read, Io::write(4096, 512)),
             at(9, Operation::Flush, flush),
         ] {
-            survey.note(&io);
+            survey.record(&io);
         }
         let total = |requests, bytes| Total { requests, bytes };
         let expected = Summary {

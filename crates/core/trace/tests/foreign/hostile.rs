@@ -15,7 +15,7 @@ fn survive(bytes: Vec<u8>, format: Format, options: &Options) -> Result<u64, Imp
     let (mut ios, mut survey, mut requests) = (Vec::new(), Survey::default(), 0);
     while importer.read_batch(&mut ios)? {
         assert!(ios.capacity() <= 1 << 14, "a batch stays a batch");
-        ios.iter().for_each(|io| survey.note(io));
+        ios.iter().for_each(|io| survey.record(io));
         requests += ios.len() as u64;
         // What comes out makes sense by itself, and is no more than can have been said.
         for io in &ios {

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anabranch_disk::{Drive, DriveOptions, FileSystemKind, Namespace, Output, Workload};
+use anabranch_disk::{Drive, DriveOptions, FileSystemKind, MountNamespace, Output, Workload};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ pub fn mounted(file_system: FileSystemKind, bytes: u64) -> Drive {
 }
 
 pub fn blank(file_system: FileSystemKind, bytes: u64, backing_dir: Option<PathBuf>) -> Drive {
-    let namespace = Namespace::enter().unwrap_or_else(|error| panic!("{error}"));
+    let namespace = MountNamespace::enter().unwrap_or_else(|error| panic!("{error}"));
     let options = DriveOptions {
         bytes,
         file_system,

@@ -2,14 +2,14 @@
 
 use anabranch_steer::nvme::usage::listed;
 
-use crate::found::{Neighbour, Placement};
+use crate::findings::{Neighbour, PlacementFindings};
 
 /// Sentences on the drive's handles, behind a space; nothing where the namespace has all of them and is alone.
 ///
 /// The drive tells of each handle whether some namespace uses it, not which: what is used and not by a namespace that this
 /// host sees is used by one that it does not see, or by one that does not tell its handles. Whether such a one shares the
 /// namespace's own handles is not known.
-pub(super) fn words(fdp: &Placement) -> String {
+pub(super) fn words(fdp: &PlacementFindings) -> String {
     let own: Vec<u16> = fdp.own.iter().map(|one| one.handle).collect();
     let others: Vec<u16> = (0..fdp.drive_handles)
         .filter(|handle| !own.contains(handle))
@@ -61,13 +61,13 @@ pub(super) fn words(fdp: &Placement) -> String {
 }
 
 /// The handles of the namespace that a neighbour has too.
-fn common(fdp: &Placement, neighbour: &Neighbour) -> Vec<u16> {
+fn common(fdp: &PlacementFindings, neighbour: &Neighbour) -> Vec<u16> {
     let handles = neighbour.handles.as_deref().unwrap_or_default();
     let own = fdp.own.iter().map(|one| one.handle);
     own.filter(|handle| handles.contains(handle)).collect()
 }
 
-fn neighbour(fdp: &Placement, neighbour: &Neighbour) -> String {
+fn neighbour(fdp: &PlacementFindings, neighbour: &Neighbour) -> String {
     let device = &neighbour.device;
     let handles = match &neighbour.handles {
         Err(refusal) => return format!("{device} does not tell which it has ({refusal})"),
@@ -103,7 +103,7 @@ fn are(handles: impl IntoIterator<Item = u16>) -> String {
 
 /// The remedy for shared handles; nothing where none is. One handle alone tells nothing apart, so at least two must be
 /// left to steer to.
-pub(super) fn remedy(fdp: &Placement) -> Option<String> {
+pub(super) fn remedy(fdp: &PlacementFindings) -> Option<String> {
     let mut shared = fdp
         .neighbours
         .iter()

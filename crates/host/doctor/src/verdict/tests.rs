@@ -4,11 +4,11 @@ mod cases;
 mod handles;
 
 use super::*;
-use crate::found::{Handle, Placement, Tracing, Writes};
+use crate::findings::{Handle, PlacementFindings, Tracing, Writes};
 use cases::WHOLE;
 
-fn whole() -> Found {
-    Found {
+fn whole() -> Findings {
+    Findings {
         kernel: "any".into(),
         tracing: Ok(Tracing {
             has_kprobes: true,
@@ -21,14 +21,14 @@ fn whole() -> Found {
             write_streams: Some(8),
             scsi_streams: None,
             character: Some("/dev/ng0n1".into()),
-            drive: Some(Ok(Drive {
+            drive: Some(Ok(DriveFindings {
                 model: "A drive".into(),
                 bytes: 1 << 30,
                 block_bytes: 4096,
                 metadata_bytes: 0,
                 namespaces: 4,
                 endurance_group: 1,
-                fdp: Some(Placement {
+                fdp: Some(PlacementFindings {
                     handles: 8,
                     configuration: Some(0),
                     drive_handles: 8,
@@ -58,11 +58,11 @@ fn own(handles: &[u16]) -> Vec<Handle> {
         .collect()
 }
 
-fn drive_of(device: &mut Device) -> &mut Drive {
+fn drive_of(device: &mut Device) -> &mut DriveFindings {
     device.drive.as_mut().unwrap().as_mut().unwrap()
 }
 
-fn fdp_of(device: &mut Device) -> &mut Placement {
+fn fdp_of(device: &mut Device) -> &mut PlacementFindings {
     drive_of(device).fdp.as_mut().unwrap()
 }
 
@@ -79,7 +79,7 @@ type Said = (Conduit, Reach, &'static str, &'static str);
 /// One piece, how it is taken from a host that lacks nothing, and the verdicts that change by it.
 struct Case {
     piece: &'static str,
-    take: fn(&mut Found, &mut Device),
+    take: fn(&mut Findings, &mut Device),
     changed: &'static [Said],
 }
 
@@ -102,7 +102,7 @@ fn all() -> impl Iterator<Item = &'static Case> {
 }
 
 /// The verdicts without a piece.
-fn without(take: impl FnOnce(&mut Found, &mut Device)) -> Vec<Verdict> {
+fn without(take: impl FnOnce(&mut Findings, &mut Device)) -> Vec<Verdict> {
     let mut found = whole();
     let mut device = found.device.take().unwrap();
     take(&mut found, &mut device);

@@ -19,7 +19,7 @@ const MOST_AHEAD: usize = 4;
 const UNCOVERED: usize = size_of::<u64>();
 
 /// Outcome of reading the next chunk.
-enum Told {
+enum NextChunk {
     /// A chunk, and its bytes that were read.
     Bytes(Vec<u8>, usize),
     /// The checksum of all bytes but the last [`UNCOVERED`].
@@ -40,7 +40,7 @@ pub(super) struct Ahead<'a> {
 /// The reading thread.
 enum Source<'a> {
     /// The thread; the memory of chunks goes back to it.
-    Thread(Receiver<Told>, Sender<Vec<u8>>),
+    Thread(Receiver<NextChunk>, Sender<Vec<u8>>),
     Here(Box<Chunks<'a>>),
 }
 
@@ -88,7 +88,7 @@ fn read_by<T>(
         let (give, given) = mpsc::channel::<Box<Chunks<'_>>>();
         let reader = thread.spawn_scoped(scope, move || {
             if let Ok(chunks) = given.recv() {
-                chunks.tell(&tell, &empty);
+                chunks.send_all(&tell, &empty);
             }
         });
         let source = match reader {
@@ -111,10 +111,10 @@ struct Chunks<'a> {
 
 impl Chunks<'_> {
     /// Reads and sends chunks until the file ends or nobody receives them any more.
-    fn tell(mut self, tell: &SyncSender<Told>, empty: &Receiver<Vec<u8>>) {
+    fn send_all(mut self, tell: &SyncSender<NextChunk>, empty: &Receiver<Vec<u8>>) {
         loop {
             let told = self.next(empty.try_recv().unwrap_or_default());
-            let is_last = !matches!(told, Told::Bytes(..));
+            let is_last = !matches!(told, NextChunk::Bytes(..));
             if tell.send(told).is_err() || is_last {
                 return;
             }
@@ -122,14 +122,14 @@ impl Chunks<'_> {
     }
 
     /// The next chunk, in the memory of another.
-    fn next(&mut self, mut chunk: Vec<u8>) -> Told {
+    fn next(&mut self, mut chunk: Vec<u8>) -> NextChunk {
         chunk.resize(CHUNK, 0);
         match fill(self.file, &mut chunk) {
-            Err(error) => Told::Failed(error),
-            Ok(0) => Told::End(self.hasher.finish()),
+            Err(error) => NextChunk::Failed(error),
+            Ok(0) => NextChunk::End(self.hasher.finish()),
             Ok(length) => {
                 self.sum(&chunk[..length]);
-                Told::Bytes(chunk, length)
+                NextChunk::Bytes(chunk, length)
             }
         }
     }
@@ -167,15 +167,15 @@ impl BufRead for Ahead<'_> {
                 Source::Thread(told, back) => {
                     // Where the thread has ended it needs no memory any more.
                     let _ = back.send(spent);
-                    let ended = |_| Told::Failed(io::ErrorKind::UnexpectedEof.into());
+                    let ended = |_| NextChunk::Failed(io::ErrorKind::UnexpectedEof.into());
                     told.recv().unwrap_or_else(ended)
                 }
                 Source::Here(chunks) => chunks.next(spent),
             };
             match told {
-                Told::Bytes(chunk, length) => (self.chunk, self.to) = (chunk, length),
-                Told::End(checksum) => self.checksum = Some(checksum),
-                Told::Failed(error) => return Err(error),
+                NextChunk::Bytes(chunk, length) => (self.chunk, self.to) = (chunk, length),
+                NextChunk::End(checksum) => self.checksum = Some(checksum),
+                NextChunk::Failed(error) => return Err(error),
             }
         }
         Ok(&self.chunk[self.from..self.to])

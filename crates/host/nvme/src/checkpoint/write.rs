@@ -93,7 +93,7 @@ fn copy(
         let mark = {
             let mut drive = locked(source, served);
             if changes(&mut drive, pages, most, &mut slice) {
-                Some(rest(source, &mut drive, &header, &mut slice)?)
+                Some(write_end(source, &mut drive, &header, &mut slice)?)
             } else {
                 None
             }
@@ -159,7 +159,7 @@ fn changes(drive: &mut ServedDrive, copied: u32, most: u32, slice: &mut Slice) -
     all
 }
 
-fn rest(
+fn write_end(
     source: Source<'_>,
     drive: &mut ServedDrive,
     header: impl Fn(&Mark) -> Header,

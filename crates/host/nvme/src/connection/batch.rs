@@ -2,7 +2,7 @@
 
 use anabranch_ssd::{
     PageRange,
-    streams::{Host, Scope},
+    streams::{Scope, StreamHost},
     time::Flash,
 };
 use tokio::sync::mpsc::UnboundedSender;
@@ -103,7 +103,12 @@ impl Batch {
     }
 
     /// Performs the changes on the translation layer, under one lock. Returns whether any data must be made safe.
-    fn perform(&mut self, target: &Target, host: Host, notices: &UnboundedSender<Notice>) -> bool {
+    fn perform(
+        &mut self,
+        target: &Target,
+        host: StreamHost,
+        notices: &UnboundedSender<Notice>,
+    ) -> bool {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
         drive.advance(now_ms);

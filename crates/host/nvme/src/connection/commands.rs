@@ -1,6 +1,6 @@
 //! Commands of a connection: where their data are, and who performs them.
 
-use anabranch_ssd::streams::{Host, Scope};
+use anabranch_ssd::streams::{Scope, StreamHost};
 
 use super::{
     Connection, Role,
@@ -174,7 +174,7 @@ impl Connection {
     pub(super) fn scope(&self, command: &Command) -> Scope {
         let host = match &self.role {
             Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
-            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => Host::Anonymous(0),
+            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => StreamHost::Anonymous(0),
         };
         Scope {
             namespace: command.namespace,

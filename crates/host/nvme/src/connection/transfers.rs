@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::streams::{Host, Scope};
+use anabranch_ssd::streams::{Scope, StreamHost};
 
 use super::{Connection, Role};
 use crate::{
@@ -224,7 +224,7 @@ impl Connection {
         let target = Arc::clone(&self.target);
         let host = match &self.role {
             Role::Io(controller, _) => controller.host_key(),
-            _ => Host::Anonymous(0),
+            _ => StreamHost::Anonymous(0),
         };
         let pending = self.transfers.get_mut(transfer.tag);
         let pending = pending.ok_or(FatalError::header(10))?;
@@ -288,7 +288,7 @@ impl Pending {
     fn take(
         &mut self,
         target: &Target,
-        host: Host,
+        host: StreamHost,
         offset: u32,
         bytes: &[u8],
     ) -> Result<(), Status> {

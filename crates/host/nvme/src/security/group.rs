@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 /// A group, by its identifier (§8.3.4.5.3, DHgID).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Group {
+pub enum DhGroup {
     /// None: what goes over the wire suffices to guess at a weak secret.
     Null,
     /// 2048 bits.
@@ -29,17 +29,17 @@ pub enum Group {
     Ffdhe8192,
 }
 
-impl FromStr for Group {
+impl FromStr for DhGroup {
     type Err = &'static str;
 
-    fn from_str(name: &str) -> Result<Group, &'static str> {
+    fn from_str(name: &str) -> Result<DhGroup, &'static str> {
         Ok(match name {
-            "null" => Group::Null,
-            "ffdhe2048" => Group::Ffdhe2048,
-            "ffdhe3072" => Group::Ffdhe3072,
-            "ffdhe4096" => Group::Ffdhe4096,
-            "ffdhe6144" => Group::Ffdhe6144,
-            "ffdhe8192" => Group::Ffdhe8192,
+            "null" => DhGroup::Null,
+            "ffdhe2048" => DhGroup::Ffdhe2048,
+            "ffdhe3072" => DhGroup::Ffdhe3072,
+            "ffdhe4096" => DhGroup::Ffdhe4096,
+            "ffdhe6144" => DhGroup::Ffdhe6144,
+            "ffdhe8192" => DhGroup::Ffdhe8192,
             _ => {
                 return Err(
                     "groups are ffdhe2048, ffdhe3072, ffdhe4096, ffdhe6144, ffdhe8192 and null",
@@ -53,28 +53,28 @@ impl FromStr for Group {
 /// less than 2^-50.
 const GUARD: i32 = 64;
 
-impl Group {
+impl DhGroup {
     /// Its identifier.
     pub fn code(self) -> u8 {
         match self {
-            Group::Null => 0,
-            Group::Ffdhe2048 => 1,
-            Group::Ffdhe3072 => 2,
-            Group::Ffdhe4096 => 3,
-            Group::Ffdhe6144 => 4,
-            Group::Ffdhe8192 => 5,
+            DhGroup::Null => 0,
+            DhGroup::Ffdhe2048 => 1,
+            DhGroup::Ffdhe3072 => 2,
+            DhGroup::Ffdhe4096 => 3,
+            DhGroup::Ffdhe6144 => 4,
+            DhGroup::Ffdhe8192 => 5,
         }
     }
 
     /// Bits of its prime, and what makes it one (RFC 7919, appendix A); `None` for no group.
     fn shape(self) -> Option<(i32, u32)> {
         match self {
-            Group::Null => None,
-            Group::Ffdhe2048 => Some((2048, 560_316)),
-            Group::Ffdhe3072 => Some((3072, 2_625_351)),
-            Group::Ffdhe4096 => Some((4096, 5_736_041)),
-            Group::Ffdhe6144 => Some((6144, 15_705_020)),
-            Group::Ffdhe8192 => Some((8192, 10_965_728)),
+            DhGroup::Null => None,
+            DhGroup::Ffdhe2048 => Some((2048, 560_316)),
+            DhGroup::Ffdhe3072 => Some((3072, 2_625_351)),
+            DhGroup::Ffdhe4096 => Some((4096, 5_736_041)),
+            DhGroup::Ffdhe6144 => Some((6144, 15_705_020)),
+            DhGroup::Ffdhe8192 => Some((8192, 10_965_728)),
         }
     }
 
@@ -118,7 +118,7 @@ fn parameters(prime: BigNum) -> Result<Dh<Params>, ErrorStack> {
 
 /// The prime of a group that is one.
 #[cfg(test)]
-pub(super) fn prime_of(group: Group) -> Option<BigNum> {
+pub(super) fn prime_of(group: DhGroup) -> Option<BigNum> {
     let (bits, extra) = group.shape()?;
     prime(bits, extra).ok()
 }
@@ -134,7 +134,7 @@ impl std::fmt::Debug for Half {
 
 impl Half {
     /// Draws one; `None` where the group is none.
-    pub(crate) fn draw(group: Group) -> Result<Option<Half>, ErrorStack> {
+    pub(crate) fn draw(group: DhGroup) -> Result<Option<Half>, ErrorStack> {
         let Some((bits, extra)) = group.shape() else {
             return Ok(None);
         };
@@ -181,12 +181,12 @@ mod tests {
     use super::*;
     use openssl::bn::BigNumContext;
 
-    const GROUPS: [Group; 5] = [
-        Group::Ffdhe2048,
-        Group::Ffdhe3072,
-        Group::Ffdhe4096,
-        Group::Ffdhe6144,
-        Group::Ffdhe8192,
+    const GROUPS: [DhGroup; 5] = [
+        DhGroup::Ffdhe2048,
+        DhGroup::Ffdhe3072,
+        DhGroup::Ffdhe4096,
+        DhGroup::Ffdhe6144,
+        DhGroup::Ffdhe8192,
     ];
 
     #[test]
@@ -246,12 +246,12 @@ mod tests {
                 assert!(ours.agree(&bad).is_err(), "{group:?}");
             }
         }
-        assert!(Half::draw(Group::Null).unwrap().is_none());
+        assert!(Half::draw(DhGroup::Null).unwrap().is_none());
     }
 
     #[test]
     fn zeroes_at_the_front_of_what_both_know_stay_there() {
-        let group = Group::Ffdhe2048;
+        let group = DhGroup::Ffdhe2048;
         let host = Half::draw(group).unwrap().unwrap();
         let mut context = BigNumContext::new().unwrap();
         // One of 256 begins so.

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{
     exchange::{Exchange, Names},
-    group::Group,
+    group::DhGroup,
     hash::Hash,
     secret::{BadSecret, Form, Secret},
 };
@@ -19,7 +19,7 @@ pub struct Demand {
     /// The hash.
     pub hash: Hash,
     /// The group.
-    pub group: Group,
+    pub group: DhGroup,
 }
 
 /// The secrets of one authentication.

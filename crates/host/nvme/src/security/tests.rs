@@ -7,7 +7,7 @@ use openssl::{
     sign::Signer,
 };
 
-use super::{Demand, Exchange, Explanation, Form, Group, Hash, Names, Pair, Secret};
+use super::{Demand, DhGroup, Exchange, Explanation, Form, Hash, Names, Pair, Secret};
 
 const HOST: &str = "nqn.2014-08.org.example:host";
 const SUBSYSTEM: &str = "nqn.2014-08.org.example:drive";
@@ -84,8 +84,8 @@ fn reply(demand: Demand, challenge: &[u8], key: &[u8], asks: bool) -> (Vec<u8>, 
 }
 
 /// With a private value of our own and the arithmetic of the textbook.
-fn exponential(group: Group, theirs: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    if group == Group::Null {
+fn exponential(group: DhGroup, theirs: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    if group == DhGroup::Null {
         return (Vec::new(), Vec::new());
     }
     let prime = super::group::prime_of(group).unwrap();
@@ -134,10 +134,10 @@ fn response(
 fn demands() -> Vec<Demand> {
     let hashes = [Hash::Sha256, Hash::Sha384, Hash::Sha512];
     let groups = [
-        Group::Null,
-        Group::Ffdhe2048,
-        Group::Ffdhe3072,
-        Group::Ffdhe8192,
+        DhGroup::Null,
+        DhGroup::Ffdhe2048,
+        DhGroup::Ffdhe3072,
+        DhGroup::Ffdhe8192,
     ];
     let all = hashes
         .into_iter()

@@ -25,7 +25,7 @@ impl World {
             received: Vec::new(),
             what,
         };
-        self.tell(&(command.number, &command.what));
+        self.log(&(command.number, &command.what));
         for (blocks, value) in self.changed(&command.what) {
             for block in blocks.first..blocks.first + u64::from(blocks.count) {
                 self.blocks.begin(block, command.number, value, self.now);
@@ -128,7 +128,7 @@ impl World {
         if status == 0x20 {
             self.count("writes refused by a read-only drive");
         }
-        self.tell(&(
+        self.log(&(
             key,
             command.number,
             format_args!("answered with {status:#x}"),

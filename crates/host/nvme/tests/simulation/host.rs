@@ -156,7 +156,7 @@ impl Link {
     }
 
     /// Hears the units that a target said, of which there are whole ones alone.
-    pub fn hear(&mut self, said: &[u8]) -> Result<Vec<Said>, String> {
+    pub fn receive(&mut self, said: &[u8]) -> Result<Vec<Said>, String> {
         let mut heard = Vec::new();
         let mut rest = said;
         while !rest.is_empty() {

@@ -332,7 +332,7 @@ impl World {
         said.truncate(self.random.below(said.len() as u64 * 2) as usize + 1);
         link.target.take(&said);
         let (answers, _) = link.target.turn();
-        link.hear(&answers)
+        link.receive(&answers)
             .map(drop)
             .or_else(|error| match error.as_str() {
                 // The identifier may be what was changed.

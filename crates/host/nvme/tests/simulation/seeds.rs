@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 /// Tells how to repeat a run that panics: the seed, and the command that runs it.
-pub struct Told(pub u64, pub &'static str);
+pub struct SeedReport(pub u64, pub &'static str);
 
-impl Drop for Told {
+impl Drop for SeedReport {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let Told(seed, command) = self;
+            let SeedReport(seed, command) = self;
             eprintln!(
                 "seed {seed} fails; to repeat it: ANABRANCH_SEEDS={seed}..{} {command}",
                 *seed + 1

@@ -2,7 +2,7 @@
 
 use anabranch_initiator::Tag;
 use anabranch_nvme::drive::ServedDrive;
-use anabranch_ssd::streams::{Host, Scope, StreamTable};
+use anabranch_ssd::streams::{Scope, StreamHost, StreamTable};
 
 use super::plan::{Kind, Part, Plan};
 
@@ -27,7 +27,7 @@ pub struct Streams {
 pub fn scope(identity: u8, namespace: u32) -> Scope {
     Scope {
         namespace,
-        host: Host::Identified(identity.into()),
+        host: StreamHost::Identified(identity.into()),
     }
 }
 

@@ -111,11 +111,11 @@ impl World {
     }
 
     pub fn count(&mut self, event: &'static str) {
-        self.tell(&event);
+        self.log(&event);
         *self.events.entry(event).or_default() += 1;
     }
 
-    pub fn tell(&self, what: &dyn std::fmt::Debug) {
+    pub fn log(&self, what: &dyn std::fmt::Debug) {
         if self.tells {
             eprintln!("{} {what:?}", self.now);
         }
@@ -312,7 +312,7 @@ impl World {
             return self.die();
         }
         let is_open = line.link.target.is_open();
-        let heard = line.link.hear(&said)?;
+        let heard = line.link.receive(&said)?;
         self.lines.insert(key, line);
         for said in heard {
             if let Said::Completed(command, completion) = said {

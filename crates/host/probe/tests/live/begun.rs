@@ -1,6 +1,6 @@
 //! Captures of files that are begun after others were read.
 
-use anabranch_probe::Options;
+use anabranch_probe::ProbeOptions;
 use anabranch_trace::{Rate, Sampled};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 fn files_are_of_one_generation_more_than_what_was_read_for_them(file_system: &str) {
     let drive = Drive::with(file_system, 320);
-    let watched = watch(&Options::new(&drive.device), || {
+    let watched = watch(&ProbeOptions::new(&drive.device), || {
         python(generations::PROGRAM, drive.path());
     });
     generations::judge(
@@ -34,9 +34,9 @@ fn a_file_on_xfs_is_of_one_generation_more_than_what_was_read_for_it() {
 #[test]
 fn without_generations_a_writer_is_one_context_whatever_it_read() {
     let drive = Drive::with("ext4", 320);
-    let options = Options {
+    let options = ProbeOptions {
         generations: false,
-        ..Options::new(&drive.device)
+        ..ProbeOptions::new(&drive.device)
     };
     let watched = watch(&options, || python(generations::PROGRAM, drive.path()));
     let mut written = watched.writes();
@@ -64,7 +64,7 @@ fn of_a_sample_a_file_is_begun_by_a_write_that_is_not_told() {
         hash: 5,
         page_bytes: 4096,
     }];
-    let watched = watch_sampled(&Options::new(&drive.device), &samples, || {
+    let watched = watch_sampled(&ProbeOptions::new(&drive.device), &samples, || {
         python(PIECES, drive.path());
     });
     let told: Vec<u8> = watched

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use anabranch_probe::{Captured, Options, Probe, Untold};
+use anabranch_probe::{Captured, Probe, ProbeOptions, Untold};
 use anabranch_trace::{Context, ContextKind, Io, Operation, Sampled};
 
 pub struct Watched {
@@ -14,13 +14,13 @@ pub struct Watched {
 }
 
 /// Captures while `work` runs.
-pub fn watch(options: &Options, work: impl FnOnce() + Send) -> Watched {
+pub fn watch(options: &ProbeOptions, work: impl FnOnce() + Send) -> Watched {
     watch_sampled(options, &[], work)
 }
 
 /// Captures the requests of these samples while `work` runs.
 pub fn watch_sampled(
-    options: &Options,
+    options: &ProbeOptions,
     samples: &[Sampled],
     work: impl FnOnce() + Send,
 ) -> Watched {

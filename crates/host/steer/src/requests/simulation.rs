@@ -28,7 +28,7 @@ use nix::libc::EOPNOTSUPP;
 
 use super::{Requests, Step};
 use crate::abi::NvmeCommand;
-use crate::command::{Asked, Request, refuses_directive};
+use crate::command::{Action, Request, refuses_directive};
 use crate::counters::Counters;
 use crate::drive::Directive;
 use crate::ledger::Ledger;
@@ -41,7 +41,7 @@ use drive::{Drive, GONE, LIVE, RESETTING, Version};
 use model::{FlushBegun, Model};
 use places::{memory, page_of, pages_of, place, sectors_of};
 use random::Random;
-use seeds::{Told, seeds};
+use seeds::{SeedReport, seeds};
 use server::{controllers, shared};
 
 const SEEDS: Range<u64> = 0..2000;
@@ -280,26 +280,26 @@ impl World {
             return;
         };
         let sectors = sectors_of(&request);
-        let is_write = matches!(request.asked, Asked::Write { .. });
+        let is_write = matches!(request.asked, Action::Write { .. });
         let data = match request.asked {
-            Asked::Write { .. } => sectors.clone().map(|_| self.version()).collect(),
-            Asked::Read => vec![NOTHING; sectors.len()],
+            Action::Write { .. } => sectors.clone().map(|_| self.version()).collect(),
+            Action::Read => vec![NOTHING; sectors.len()],
             _ => vec![0; sectors.len()],
         };
         if is_write {
             self.tell_writers(&sectors);
         }
-        if is_write || matches!(request.asked, Asked::Discard | Asked::Zeroes { .. }) {
+        if is_write || matches!(request.asked, Action::Discard | Action::Zeroes { .. }) {
             self.model.begin(sectors.start, &data);
         }
-        let flush = (request.asked == Asked::Flush).then(|| self.model.begin_flush());
+        let flush = (request.asked == Action::Flush).then(|| self.model.begin_flush());
         let streams = Vec::new();
         let waiting = Waiting {
             request,
             data,
             streams,
             flush,
-            may_fail: request.asked == Asked::Unknown,
+            may_fail: request.asked == Action::Unknown,
         };
         self.waiting.insert(tag, waiting);
         self.arrive(tag);
@@ -312,17 +312,17 @@ impl World {
 
     fn any_request(&mut self) -> Option<Request> {
         let asked = match self.random.below(100) {
-            0..=49 => Asked::Write {
+            0..=49 => Action::Write {
                 is_metadata: self.random.one_in(8),
                 forced: self.random.one_in(6),
             },
-            50..=74 => Asked::Read,
-            75..=84 => Asked::Flush,
-            85..=91 => Asked::Discard,
-            92..=98 => Asked::Zeroes {
+            50..=74 => Action::Read,
+            75..=84 => Action::Flush,
+            85..=91 => Action::Discard,
+            92..=98 => Action::Zeroes {
                 may_discard: self.random.one_in(2),
             },
-            _ => Asked::Unknown,
+            _ => Action::Unknown,
         };
         let block = 1 << self.drive.block_shift;
         let blocks = (SECTORS * SECTOR_BYTES / block) as u64;
@@ -330,7 +330,7 @@ impl World {
         let most = (64 * SECTOR_BYTES / block) as u64;
         let count = (1 + self.random.below(most)).min(blocks - first);
         let (first, count) = match asked {
-            Asked::Flush => (0, 0),
+            Action::Flush => (0, 0),
             _ => (first, count),
         };
         let request = Request {
@@ -359,7 +359,7 @@ impl World {
                 tenant: 0,
             };
             if !self.random.one_in(5) {
-                self.writers.tell(page..next, writer);
+                self.writers.record(page..next, writer);
             }
             page = next;
         }
@@ -371,7 +371,7 @@ impl World {
         let request = waiting.request;
         let counted = &self.counted;
         match request.asked {
-            Asked::Write { is_metadata, .. } => {
+            Action::Write { is_metadata, .. } => {
                 let sectors = sectors_of(&request);
                 let pages = page_of(sectors.start)..page_of(sectors.end - 1) + 1;
                 let own = self.metadata.filter(|_| is_metadata);
@@ -390,12 +390,12 @@ impl World {
                     .metadata_pages
                     .add(if is_metadata { streams.len() as u64 } else { 0 });
             }
-            Asked::Discard | Asked::Zeroes { may_discard: true } => {
+            Action::Discard | Action::Zeroes { may_discard: true } => {
                 counted.discarded_bytes.add(request.length_bytes);
             }
-            Asked::Zeroes { .. } => counted.zeroed_bytes.add(request.length_bytes),
-            Asked::Flush => counted.flushes.add(1),
-            Asked::Read | Asked::Unknown => {}
+            Action::Zeroes { .. } => counted.zeroed_bytes.add(request.length_bytes),
+            Action::Flush => counted.flushes.add(1),
+            Action::Read | Action::Unknown => {}
         }
         let step = self.server.arrived(tag, request);
         self.take(tag, step);
@@ -410,33 +410,33 @@ impl World {
         assert!(succeeded || answer < 0, "{request:?}: {answer}");
         if !succeeded {
             assert!(waiting.may_fail, "{request:?}: {answer}");
-            let is_known = request.asked != Asked::Unknown;
+            let is_known = request.asked != Action::Unknown;
             self.counted.errors.add(is_known.into());
             self.count("requests failed");
         }
         match request.asked {
-            Asked::Read if succeeded => {
+            Action::Read if succeeded => {
                 for (sector, &version) in sectors.zip(&waiting.data) {
                     let may = self.model.may_read(sector, version);
                     assert!(may, "sector {sector} is read as {version}");
                 }
             }
-            Asked::Write { forced, .. } => {
+            Action::Write { forced, .. } => {
                 for sector in sectors.clone() {
                     assert_eq!(self.writers.writer_of(page_of(sector)), None);
                 }
                 let answer = if succeeded { Ok(forced) } else { Err(answer) };
                 self.model.end(sectors.start, &waiting.data, answer);
             }
-            Asked::Discard | Asked::Zeroes { .. } => {
+            Action::Discard | Action::Zeroes { .. } => {
                 let answer = if succeeded { Ok(false) } else { Err(answer) };
                 self.model.end(sectors.start, &waiting.data, answer);
             }
-            Asked::Flush if succeeded => {
+            Action::Flush if succeeded => {
                 self.model.end_flush(waiting.flush.expect("a flush"));
             }
-            Asked::Unknown => assert_eq!(answer, -EOPNOTSUPP),
-            Asked::Read | Asked::Flush => {}
+            Action::Unknown => assert_eq!(answer, -EOPNOTSUPP),
+            Action::Read | Action::Flush => {}
         }
     }
 
@@ -493,7 +493,7 @@ impl World {
             let any = self.random.below(again.len() as u64) as usize;
             let tag = again.swap_remove(any);
             if let Some(waiting) = self.waiting.get_mut(&tag)
-                && waiting.request.asked == Asked::Read
+                && waiting.request.asked == Action::Read
             {
                 waiting.data.fill(NOTHING);
             }
@@ -556,7 +556,7 @@ fn whatever_happens_nothing_is_lost_and_each_page_is_where_its_writer_s_stream_i
     }
     let mut events: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in seeds(SEEDS) {
-        let told = Told(seed, COMMAND);
+        let told = SeedReport(seed, COMMAND);
         let mut world = World::new(seed, states.path().into());
         for _ in 0..STEPS {
             if world.is_refused {

@@ -47,12 +47,12 @@ impl HotThreshold {
     pub(super) fn wrote(&mut self) {
         self.writes += 1;
         if self.writes == self.window_pages {
-            self.look();
+            self.adapt();
         }
     }
 
     #[cold]
-    fn look(&mut self) {
+    fn adapt(&mut self) {
         let waf = 1.0 + self.copies as f64 / self.writes as f64;
         if let Some(last) = self.last_waf {
             if waf < last * (1.0 - CHANGE) {

@@ -16,9 +16,9 @@
 
 use crate::foreign::fields::{Cells, MICROSECOND_NS, time_ns, volume};
 use crate::foreign::form::{BYTES, READ_WRITE};
-use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};

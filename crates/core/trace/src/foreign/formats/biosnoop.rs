@@ -22,9 +22,9 @@
 //! Source: bcc, `tools/biosnoop.py` and `tools/biosnoop_example.txt`; `libbpf-tools/biosnoop.c`.
 
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 

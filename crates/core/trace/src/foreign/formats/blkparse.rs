@@ -27,10 +27,10 @@
 
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use crate::foreign::form::SECTORS;
-use crate::foreign::found::{Found, LineReader, Moment, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Moment, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
@@ -157,7 +157,7 @@ fn event(
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
     if is_taken && moment != Moment::Of(Event::Complete) {
-        io.context = names.context(bracketed(words.rest()))?;
+        io.context = names.context(bracketed(words.remaining()))?;
     }
     Ok(Found::Event(moment, io))
 }
@@ -174,7 +174,7 @@ pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
 /// The words left begin with the process's name.
 fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, ParseError> {
     // `D FN [kworker/3:1H]`: no range at all.
-    if words.rest().first().is_none_or(|byte| *byte == b'[') {
+    if words.remaining().first().is_none_or(|byte| *byte == b'[') {
         return Ok(Some((0, 0)));
     }
     let sector = sector(words)?;
@@ -185,7 +185,7 @@ fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Pa
         }
         return Ok(Some((words.number("sector")?, 0)));
     }
-    match words.rest().first() {
+    match words.remaining().first() {
         // `C FN 0 [0]`: no length.
         None | Some(b'[') => Ok(Some((0, 0))),
         // `D R 36 (12 00 00 00 24 00) [hal]`: the command's own bytes.

@@ -19,9 +19,9 @@
 
 use super::mqsim::{UNITS, Units};
 use crate::foreign::fields::{MICROSECOND_NS, hexadecimal, hexadecimal_digits};
-use crate::foreign::found::{Found, LineReader};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 

@@ -22,10 +22,10 @@
 //! IISWC 2008.
 
 use crate::foreign::fields::{Cells, MICROSECOND_NS, hexadecimal, number, time_ns, volume};
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 

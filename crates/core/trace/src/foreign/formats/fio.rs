@@ -23,9 +23,9 @@ use std::collections::HashSet;
 
 use crate::foreign::fields::{MICROSECOND_NS, Words, time_ns};
 use crate::foreign::form::BYTES;
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;

@@ -19,9 +19,9 @@
 
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns};
 use crate::foreign::form::{READ_WRITE, SECTORS};
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;

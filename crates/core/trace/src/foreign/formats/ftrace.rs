@@ -41,10 +41,10 @@
 
 use crate::foreign::fields::{MICROSECOND_NS, SECOND_NS, time_ns};
 use crate::foreign::form::SECTORS;
-use crate::foreign::found::{Found, LineReader, Moment, Passed};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Moment, Passed};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 

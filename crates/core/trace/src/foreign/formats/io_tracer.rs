@@ -21,9 +21,9 @@
 
 use crate::foreign::calendar::date_ns;
 use crate::foreign::fields::{Cells, SECTOR_BYTES, bytes};
-use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 

@@ -14,9 +14,9 @@
 //! Source: sungkyun123/MiDAS-Simulation and dgist-datalab/MiDAS (FAST'24).
 
 use crate::foreign::fields::{SECOND_NS, Words, bytes, time_ns};
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 

@@ -19,10 +19,10 @@
 
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
 use crate::foreign::form::{READ_WRITE, SECTORS};
-use crate::foreign::found::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Options;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
@@ -109,7 +109,7 @@ impl Units {
         let device = volume(words.number("device")?)?;
         let (offset, length) = (words.number("offset")?, words.number("length")?);
         let operation = operation(words.need("operation")?)?;
-        if !words.rest().is_empty() {
+        if !words.remaining().is_empty() {
             return Err(ParseError::Shape("five words"));
         }
         // Last, so that only a line of the right shape is said to be in another unit.

@@ -17,9 +17,9 @@
 
 use crate::foreign::fields::{Cells, SECOND_NS, time_ns};
 use crate::foreign::form::{BYTES, READ_WRITE};
-use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::row::WINDOWS_TO_UNIX_S;
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};

@@ -20,9 +20,9 @@
 
 use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
 use crate::foreign::form::{Holds, READ_WRITE, SECTORS};
-use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;

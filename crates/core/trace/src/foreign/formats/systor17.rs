@@ -17,9 +17,9 @@
 //! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
 use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, time_ns, volume};
-use crate::foreign::found::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::{Io, Operation};
 

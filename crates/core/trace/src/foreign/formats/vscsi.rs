@@ -20,10 +20,10 @@
 
 use crate::foreign::error::ImportError;
 use crate::foreign::fields::{MICROSECOND_NS, SECTOR_BYTES, bytes};
-use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::input::Input;
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Passed, request};
 use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;

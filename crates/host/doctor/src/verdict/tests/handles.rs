@@ -5,7 +5,7 @@ use super::super::{
     Reach::{Partly, Yes},
 };
 use super::{Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, fdp_of, own};
-use crate::found::{Device, Neighbour};
+use crate::findings::{Device, Neighbour};
 
 /// Gives the namespace these handles alone, of the drive's eight, of which those up to `used` are in use.
 fn owns(device: &mut Device, handles: &[u16], used: usize) {

@@ -7,10 +7,10 @@ use memchr::memmem;
 
 use super::super::blkparse::{bracketed, sector};
 use crate::foreign::fields::{SECTOR_BYTES, Words, bytes};
-use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Moment, Passed, request};
 use crate::foreign::rwbs;
 
 /// The moment of a request's life that an event is.
@@ -37,7 +37,7 @@ pub(super) fn event(
     let device = words.need("device")?;
     let letters = words.need("RWBS")?;
     // Of a request, bytes and a passthrough command's own in parentheses stand before the sector.
-    let rest = words.rest();
+    let rest = words.remaining();
     if let Some(close) = memmem::find(rest, b") ").filter(|_| has_parentheses(rest)) {
         words = Words(rest.get(close + 1..).unwrap_or_default());
     }
@@ -62,7 +62,7 @@ pub(super) fn event(
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
     if is_taken && moment != Moment::Of(Event::Complete) {
-        io.context = names.context(bracketed(words.rest()))?;
+        io.context = names.context(bracketed(words.remaining()))?;
     }
     Ok(Found::Event(moment, io))
 }

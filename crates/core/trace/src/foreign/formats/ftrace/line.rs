@@ -10,7 +10,7 @@
 use memchr::memmem;
 
 use crate::foreign::fields::{Words, number};
-use crate::foreign::found::is_comment;
+use crate::foreign::record_outcome::is_comment;
 
 /// A line, by its kind.
 pub(super) enum Line<'a> {
@@ -128,16 +128,16 @@ fn header(line: &[u8]) -> Option<(Source<'_>, &[u8], &[u8])> {
         // Of flags there are none or one word.
         if let Some(time) = words.by_ref().take(2).find_map(time) {
             let task = task.trim_ascii();
-            return Some((Source { task, processor }, time, words.rest()));
+            return Some((Source { task, processor }, time, words.remaining()));
         }
     }
     let mut words = Words(line);
     loop {
-        let before = words.rest().len();
+        let before = words.remaining().len();
         if let Some(time) = time(words.next()?) {
             let task = line.get(..line.len() - before)?.trim_ascii();
             let processor = b"".as_slice();
-            return Some((Source { task, processor }, time, words.rest()));
+            return Some((Source { task, processor }, time, words.remaining()));
         }
     }
 }
@@ -164,7 +164,7 @@ fn event<'a>(source: Source<'a>, time: &'a [u8], rest: &'a [u8]) -> Option<Line<
     let name = word.strip_suffix(b":")?;
     // perf names the subsystem, too: `block:block_rq_issue:`.
     let name = name.rsplit(|byte| *byte == b':').next()?;
-    let details = words.rest();
+    let details = words.remaining();
     if let Some(side) = stack(details) {
         return Some(Line::Stack(source, side));
     }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
-use crate::foreign::found::{Found, Passed, request};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Passed, request};
 use crate::io::Operation;
 
 /// Bytes of the registers that a switch (`cmd_opcode` 6) may set: JESD84-B51, 7.4.

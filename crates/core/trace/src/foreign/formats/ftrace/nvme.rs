@@ -19,10 +19,10 @@
 use std::collections::HashMap;
 
 use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
-use crate::foreign::found::{Found, Moment, Passed, request};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Moment, Passed, request};
 use crate::io::{Io, Operation};
 
 /// Commands in flight that are remembered. Our choice: 64 queues of 1,024 commands.

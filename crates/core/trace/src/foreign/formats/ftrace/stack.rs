@@ -27,9 +27,9 @@ use memchr::memmem;
 use super::line::{Side, Source};
 use crate::context::Frame;
 use crate::foreign::fields::hexadecimal_digits;
-use crate::foreign::found::{Found, Moment};
 use crate::foreign::names::{CallPath, Names};
 use crate::foreign::parse_error::ParseError;
+use crate::foreign::record_outcome::{Found, Moment};
 use crate::io::Io;
 
 /// Events that wait for their stacks. Our choice: more than the processors whose events stand between.

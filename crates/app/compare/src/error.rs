@@ -4,7 +4,7 @@ use std::{error::Error, fmt};
 
 /// Party at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum CompareErrorKind {
     /// The use or the input was wrong.
     WrongUse,
     /// The work failed.
@@ -15,52 +15,52 @@ pub enum FaultKind {
 
 /// An error with a message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct CompareError {
     /// Party at fault.
-    pub kind: FaultKind,
+    pub kind: CompareErrorKind,
     words: String,
 }
 
 /// The result of everything in this crate.
-pub type Result<T = (), E = Fault> = std::result::Result<T, E>;
+pub type Result<T = (), E = CompareError> = std::result::Result<T, E>;
 
-impl Fault {
+impl CompareError {
     /// The fault for an error that comes of wrong use or wrong input.
-    pub fn usage(error: impl Error) -> Fault {
-        Fault {
-            kind: FaultKind::WrongUse,
-            words: told(&error),
+    pub fn usage(error: impl Error) -> CompareError {
+        CompareError {
+            kind: CompareErrorKind::WrongUse,
+            words: with_causes(&error),
         }
     }
 
     /// The fault for an error in work that was asked for rightly.
-    pub fn work(error: impl Error) -> Fault {
-        Fault {
-            kind: FaultKind::Failed,
-            words: told(&error),
+    pub fn work(error: impl Error) -> CompareError {
+        CompareError {
+            kind: CompareErrorKind::Failed,
+            words: with_causes(&error),
         }
     }
 
     /// The fault of wrong use, with this message.
-    pub fn wrong_use(words: impl fmt::Display) -> Fault {
-        Fault {
-            kind: FaultKind::WrongUse,
+    pub fn wrong_use(words: impl fmt::Display) -> CompareError {
+        CompareError {
+            kind: CompareErrorKind::WrongUse,
             words: words.to_string(),
         }
     }
 
     /// The fault of failed work, with this message.
-    pub fn failed(words: impl fmt::Display) -> Fault {
-        Fault {
-            kind: FaultKind::Failed,
+    pub fn failed(words: impl fmt::Display) -> CompareError {
+        CompareError {
+            kind: CompareErrorKind::Failed,
             words: words.to_string(),
         }
     }
 
     /// The fault of work that was ended from outside.
-    pub fn interrupted() -> Fault {
-        Fault {
-            kind: FaultKind::Interrupted,
+    pub fn interrupted() -> CompareError {
+        CompareError {
+            kind: CompareErrorKind::Interrupted,
             words: "interrupted".to_owned(),
         }
     }
@@ -68,7 +68,7 @@ impl Fault {
 
 /// The message of an error with its causes. Most errors here include their cause; it is not
 /// repeated.
-fn told(error: &dyn Error) -> String {
+fn with_causes(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -81,46 +81,46 @@ fn told(error: &dyn Error) -> String {
     words
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for CompareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
     }
 }
 
-impl Error for Fault {}
+impl Error for CompareError {}
 
-impl From<anabranch_trace::TraceError> for Fault {
+impl From<anabranch_trace::TraceError> for CompareError {
     /// A trace that cannot be read is wrong input; one that cannot be written is failed work.
-    fn from(error: anabranch_trace::TraceError) -> Fault {
+    fn from(error: anabranch_trace::TraceError) -> CompareError {
         use anabranch_trace::TraceError::{Create, Read, Write};
         match error {
-            Create { .. } | Read { .. } | Write { .. } => Fault::work(error),
-            _ => Fault::usage(error),
+            Create { .. } | Read { .. } | Write { .. } => CompareError::work(error),
+            _ => CompareError::usage(error),
         }
     }
 }
 
-impl From<anabranch_trace::foreign::ImportError> for Fault {
-    fn from(error: anabranch_trace::foreign::ImportError) -> Fault {
+impl From<anabranch_trace::foreign::ImportError> for CompareError {
+    fn from(error: anabranch_trace::foreign::ImportError) -> CompareError {
         match error {
             anabranch_trace::foreign::ImportError::Trace(error) => error.into(),
-            other => Fault::usage(other),
+            other => CompareError::usage(other),
         }
     }
 }
 
-impl From<anabranch_ssd::ConfigError> for Fault {
-    fn from(error: anabranch_ssd::ConfigError) -> Fault {
-        Fault::usage(error)
+impl From<anabranch_ssd::ConfigError> for CompareError {
+    fn from(error: anabranch_ssd::ConfigError) -> CompareError {
+        CompareError::usage(error)
     }
 }
 
-impl From<anabranch_replay::FleetError> for Fault {
+impl From<anabranch_replay::FleetError> for CompareError {
     /// The only way a fleet fails on its own is a request that does not fit its drive.
-    fn from(error: anabranch_replay::FleetError) -> Fault {
+    fn from(error: anabranch_replay::FleetError) -> CompareError {
         match error {
-            anabranch_replay::FleetError::Lane(_) => Fault::usage(error),
-            anabranch_replay::FleetError::Worker => Fault::work(error),
+            anabranch_replay::FleetError::Lane(_) => CompareError::usage(error),
+            anabranch_replay::FleetError::Worker => CompareError::work(error),
         }
     }
 }

@@ -7,24 +7,24 @@ use serde::Serialize;
 
 use super::{
     ExperimentArguments,
-    basis::{Basis, Source},
-    cell_found::{CellFound, RunFound},
-    claim::{Answer, Claim, Figures},
+    basis::{Basis, RowSource},
+    cell_findings::{CellFindings, RunFindings},
+    claim::{Claim, ClaimAnswer, Figures},
     file::Experiment,
-    grid::{Cell, cells, only},
-    lifetimes::{LifetimesFound, measure},
-    pivot::PivotFound,
+    grid::{ExperimentCell, cells, only},
+    lifetimes::{LifetimesFindings, measure},
+    pivot::PivotFindings,
     root,
     run::Run,
 };
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     say,
 };
 
 /// The findings of an experiment.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct ExperimentFindings {
     pub schema: u32,
     pub name: String,
     pub title: String,
@@ -32,22 +32,25 @@ pub struct Found {
     pub setup: String,
     /// The command that repeats the experiment.
     pub command: String,
-    pub claims: Vec<Answer>,
-    pub tables: Vec<PivotFound>,
-    pub runs: Vec<RunFound>,
-    pub lifetimes: Vec<LifetimesFound>,
+    pub claims: Vec<ClaimAnswer>,
+    pub tables: Vec<PivotFindings>,
+    pub runs: Vec<RunFindings>,
+    pub lifetimes: Vec<LifetimesFindings>,
 }
 
-impl Found {
+impl ExperimentFindings {
     /// Runs an experiment, or the part of it that the claims asked for need.
-    pub fn new(experiment: &Experiment, arguments: &ExperimentArguments) -> Result<Found> {
+    pub fn new(
+        experiment: &Experiment,
+        arguments: &ExperimentArguments,
+    ) -> Result<ExperimentFindings> {
         let root = root(&arguments.directory);
         let asked = asked(experiment, &arguments.claim)?;
         let is_wanted = |run: &str, options: &[(String, String)]| {
             arguments.claim.is_empty() || asked.iter().any(|(_, claim)| claim.wants(run, options))
         };
         let mut runs = Vec::new();
-        let wanted = |run: &Run| -> Vec<Cell> {
+        let wanted = |run: &Run| -> Vec<ExperimentCell> {
             let mut cells = cells(run);
             cells.retain(|cell| is_wanted(&run.name, &cell.labels));
             cells
@@ -67,11 +70,11 @@ impl Found {
                 .iter()
                 .map(|cell| {
                     begun += 1;
-                    say::note(&step(begun, all, &run.name, &cell.labels));
-                    CellFound::new(&run, cell, &root, arguments.threads)
+                    say::print_note(&step(begun, all, &run.name, &cell.labels));
+                    CellFindings::new(&run, cell, &root, arguments.threads)
                 })
-                .collect::<Result<Vec<CellFound>>>()?;
-            runs.push(RunFound {
+                .collect::<Result<Vec<CellFindings>>>()?;
+            runs.push(RunFindings {
                 name: run.name,
                 comparisons: found,
             });
@@ -81,8 +84,8 @@ impl Found {
             .iter()
             .filter(|one| is_wanted(&one.name, &[]))
             .map(|asked| measure(asked, &root))
-            .collect::<Result<Vec<LifetimesFound>>>()?;
-        let mut found = Found {
+            .collect::<Result<Vec<LifetimesFindings>>>()?;
+        let mut found = ExperimentFindings {
             schema: 1,
             name: experiment.name.clone(),
             title: experiment.title.clone(),
@@ -95,7 +98,7 @@ impl Found {
             lifetimes,
         };
         let wrong =
-            |problem| Failure::wrong_use(format!("experiment {}: {problem}", experiment.name));
+            |problem| CommandError::wrong_use(format!("experiment {}: {problem}", experiment.name));
         let answers = asked
             .iter()
             .map(|(row, claim)| found.answer(*row, claim, experiment));
@@ -111,14 +114,19 @@ impl Found {
         Ok(found)
     }
 
-    fn answer(&self, row: usize, claim: &Claim, experiment: &Experiment) -> Result<Answer, String> {
+    fn answer(
+        &self,
+        row: usize,
+        claim: &Claim,
+        experiment: &Experiment,
+    ) -> Result<ClaimAnswer, String> {
         let figures = Looked {
             found: self,
             sources: RefCell::new(Vec::new()),
         };
         let answer = claim.answer(&figures, &experiment.called)?;
         let basis = Basis::new(&figures.sources.borrow());
-        Ok(Answer {
+        Ok(ClaimAnswer {
             row,
             basis,
             ..answer
@@ -138,15 +146,15 @@ impl Found {
         at: &BTreeMap<String, String>,
         scheme: &str,
         field: &str,
-    ) -> Result<(f64, Source<'_>), String> {
+    ) -> Result<(f64, RowSource<'_>), String> {
         if let Some(lifetimes) = self.lifetimes.iter().find(|found| found.name == run) {
-            return Ok((lifetimes.value(scheme, field)?, Source::Lifetimes));
+            return Ok((lifetimes.value(scheme, field)?, RowSource::Lifetimes));
         }
         let found = self.runs.iter().find(|found| found.name == run);
         let cells = found.map_or(&[][..], |found| &found.comparisons);
         let cell = only(cells, |found| &found.cell, run, at)?;
         let (value, scheme) = cell.value(scheme, field)?;
-        Ok((value, Source::Scheme(cell, scheme)))
+        Ok((value, RowSource::Scheme(cell, scheme)))
     }
 }
 
@@ -163,8 +171,8 @@ fn step(number: usize, all: usize, run: &str, labels: &[(String, String)]) -> St
 
 /// The findings, and the origins of the figures that were looked at.
 struct Looked<'a> {
-    found: &'a Found,
-    sources: RefCell<Vec<Source<'a>>>,
+    found: &'a ExperimentFindings,
+    sources: RefCell<Vec<RowSource<'a>>>,
 }
 
 impl Figures for Looked<'_> {
@@ -191,7 +199,7 @@ impl Figures for Looked<'_> {
 fn asked<'a>(experiment: &'a Experiment, rows: &[usize]) -> Result<Vec<(usize, &'a Claim)>> {
     let claims = &experiment.claim;
     if let Some(row) = rows.iter().find(|row| !(1..=claims.len()).contains(row)) {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "experiment {} has claims 1 to {}, and no {row}",
             experiment.name,
             claims.len()

@@ -15,19 +15,19 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 /// An array of the kernel side, mapped: both sides change its words. Reading them makes no system call. IMPORTANT: that
 /// matters, since while a thread is in a call about a map, the kernel skips every kprobe's program on that processor.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub(crate) struct SharedWords {
     start: NonNull<c_void>,
     words: usize,
 }
 
 // SAFETY: the memory is mapped while `self` lives and is only looked at by atomic operations.
-unsafe impl Send for Words {}
+unsafe impl Send for SharedWords {}
 // SAFETY: as above.
-unsafe impl Sync for Words {}
+unsafe impl Sync for SharedWords {}
 
-impl Words {
+impl SharedWords {
     /// Maps an array of `words` words that was made with `BPF_F_MMAPABLE`.
-    pub(crate) fn map(array: &MapHandle, words: usize) -> nix::Result<Words> {
+    pub(crate) fn map(array: &MapHandle, words: usize) -> nix::Result<SharedWords> {
         let bytes = NonZeroUsize::new(words * 8).ok_or(nix::errno::Errno::EINVAL)?;
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: the kernel chooses a place that is free; the descriptor is a mappable array of that size.
@@ -41,7 +41,7 @@ impl Words {
                 0,
             )
         }?;
-        Ok(Words { start, words })
+        Ok(SharedWords { start, words })
     }
 
     /// The word at index `at`; beyond the array, a word that is always 0.
@@ -55,7 +55,7 @@ impl Words {
     }
 }
 
-impl Drop for Words {
+impl Drop for SharedWords {
     fn drop(&mut self) {
         // SAFETY: mapped by `map` with this length, and nobody has a reference any more.
         let _ = unsafe { munmap(self.start, self.words * 8) };

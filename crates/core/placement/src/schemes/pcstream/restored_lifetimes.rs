@@ -33,7 +33,7 @@ struct Recalled {
 /// what ended lived more than four times as long, or most of what it wrote has ended four times
 /// as young. (That a few pages ended young says nothing: the others have not ended yet.)
 #[derive(Debug, Clone)]
-pub(super) struct Recall {
+pub(super) struct RestoredLifetimes {
     page_bytes: u32,
     max_contexts: usize,
     samples: u64,
@@ -44,9 +44,9 @@ pub(super) struct Recall {
     recalled: Vec<Option<Recalled>>,
 }
 
-impl Recall {
-    pub fn new(page_bytes: u32, max_contexts: usize, samples: u64) -> Recall {
-        Recall {
+impl RestoredLifetimes {
+    pub fn new(page_bytes: u32, max_contexts: usize, samples: u64) -> RestoredLifetimes {
+        RestoredLifetimes {
             page_bytes,
             max_contexts,
             samples,
@@ -189,8 +189,8 @@ mod tests {
     const START: u64 = 1 << 40;
 
     /// A context that in an earlier run wrote 1,024 pages, which lived 500, and writes 100 in this.
-    fn recall() -> Recall {
-        let mut recall = Recall::new(4096, 8, SAMPLES);
+    fn restored() -> RestoredLifetimes {
+        let mut recall = RestoredLifetimes::new(4096, 8, SAMPLES);
         recall.start(&KnownLifetimes::new(vec![KnownLifetime {
             signature: 77,
             lifetime_bytes: 500 * 4096,
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_run_wrote_counts_half_after_each_period() {
-        let mut recall = recall();
+        let mut recall = restored();
         let mut known = |weight| {
             let stats = ContextStats::default();
             assert_eq!(recall.known(1, &stats, START), Some((500.0, weight)));
@@ -228,7 +228,7 @@ mod tests {
         ] {
             let mut stats = ContextStats::default();
             stats.record_death(ended, 5000, Averaging::new(0.5, 1));
-            assert_eq!(recall().known(1, &stats, START + 10), expected, "{ended}");
+            assert_eq!(restored().known(1, &stats, START + 10), expected, "{ended}");
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
         for (age, expected) in [(999, (500.0, 1024.0)), (1000, (400.0, 0.0))] {
             let mut stats = ContextStats::default();
             stats.record_death(SAMPLES, 400, Averaging::new(0.5, 1));
-            let known = recall().known(1, &stats, START + age);
+            let known = restored().known(1, &stats, START + age);
             assert_eq!(known, Some(expected), "{age}");
         }
     }

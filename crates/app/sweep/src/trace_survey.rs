@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anabranch_compare::{DriveOptions, Origin, Requests, Result, Size, TraceFile, Watch, learn};
+use anabranch_compare::{
+    DriveOptions, Requests, Result, Size, TraceFile, TraceOrigin, Watch, learn,
+};
 use anabranch_trace::{Capture, Operation};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +58,7 @@ impl Look {
     }
 
     /// The page sizes in which written pages are counted.
-    fn page_sizes(&self, origin: &Origin) -> Result<Vec<u32>> {
+    fn page_sizes(&self, origin: &TraceOrigin) -> Result<Vec<u32>> {
         let counts = self.fills || self.follows && matches!(origin.size, Size::Footprint);
         match (counts, self.page_bytes.is_empty()) {
             (false, _) => Ok(Vec::new()),
@@ -68,10 +70,10 @@ impl Look {
 
 impl Seen {
     /// The origin of the drive, as the trace tells it.
-    pub(crate) fn origin(&self, options: &DriveOptions) -> Result<Origin> {
+    pub(crate) fn origin(&self, options: &DriveOptions) -> Result<TraceOrigin> {
         match &self.capture {
-            Some(capture) => Origin::of(capture, options),
-            None => Ok(Origin::of_addresses()),
+            Some(capture) => TraceOrigin::of(capture, options),
+            None => Ok(TraceOrigin::of_addresses()),
         }
     }
 }
@@ -81,7 +83,7 @@ impl Seen {
 ///
 /// # Errors
 /// When the trace cannot be read.
-pub fn look(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Result<Seen> {
+pub fn survey_trace(asked: &Look, path: &Path, watch: &mut dyn Watch) -> Result<Seen> {
     let format = parse_format(asked.format.as_deref())?;
     let mut file = TraceFile::open(path, format, asked.quick)?;
     file.name.clone_from(&asked.trace);

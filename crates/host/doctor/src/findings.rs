@@ -10,13 +10,13 @@ fn asked<T: Serialize, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "snake_case")]
-    enum Asked<'a, T> {
+    enum Outcome<'a, T> {
         Answer(&'a T),
         Refusal(&'a str),
     }
     match asked {
-        Ok(answer) => Asked::Answer(answer),
-        Err(refusal) => Asked::Refusal(refusal),
+        Ok(answer) => Outcome::Answer(answer),
+        Err(refusal) => Outcome::Refusal(refusal),
     }
     .serialize(serializer)
 }
@@ -34,7 +34,7 @@ fn asked_if_possible<T: Serialize, S: Serializer>(
 
 /// The findings about a host. A question without an answer has the message of what refused it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
+pub struct Findings {
     /// Release of the running kernel, for people only: no verdict depends on it.
     pub kernel: String,
     /// Whether eBPF programs can see who writes.
@@ -72,7 +72,7 @@ pub struct Device {
     pub character: Option<String>,
     /// The drive's answers about itself; `None` where there is no way to ask.
     #[serde(serialize_with = "asked_if_possible")]
-    pub drive: Option<Result<Drive, String>>,
+    pub drive: Option<Result<DriveFindings, String>>,
     /// The mounts of the device and its partitions.
     pub mounts: Vec<Mount>,
     /// Devices that use this one: its partitions, device mappers, RAIDs.
@@ -95,7 +95,7 @@ pub struct Mount {
 
 /// An NVMe drive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Drive {
+pub struct DriveFindings {
     /// The drive's model number.
     pub model: String,
     /// Bytes of the namespace.
@@ -109,7 +109,7 @@ pub struct Drive {
     /// The namespace's endurance group; 0 for none.
     pub endurance_group: u16,
     /// The namespace's Flexible Data Placement, if it is on.
-    pub fdp: Option<Placement>,
+    pub fdp: Option<PlacementFindings>,
     /// Whether the controller supports Flexible Data Placement, on or off.
     pub has_fdp: bool,
     /// Streams of the Streams Directive; `None` where the drive does not support it.
@@ -150,7 +150,7 @@ impl Writes {
 
 /// Flexible Data Placement of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Placement {
+pub struct PlacementFindings {
     /// Number of the namespace's placement handles.
     pub handles: u16,
     /// The index of the configuration in force; `None` where the drive does not tell it; then `drive_handles`,

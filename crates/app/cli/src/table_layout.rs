@@ -18,7 +18,7 @@ pub struct TableArguments {
 
 impl TableArguments {
     /// The look for standard output. A pipe or a file has no width and no colours.
-    pub fn look(self) -> Look {
+    pub fn layout(self) -> Look {
         let is_terminal = std::io::stdout().is_terminal();
         let width = terminal_size::terminal_size().filter(|_| is_terminal && !self.wide);
         Look {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anabranch_compare::{Fault, FaultKind};
+use anabranch_compare::{CompareError, CompareErrorKind};
 
 use crate::say;
 
@@ -15,7 +15,7 @@ pub const INTERRUPTED: u8 = 130;
 
 /// An error with its exit status.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandError {
     /// The exit status.
     pub status: u8,
     /// The error to print; `None` if everything was printed already, as when the user's own program
@@ -26,27 +26,27 @@ pub struct Failure {
 /// The failure of several results, which do not keep one another back: all are printed but the last, whose exit status
 /// is that of the command.
 pub fn all(results: impl IntoIterator<Item = Result>) -> Result {
-    let mut failures: Vec<Failure> = results.into_iter().filter_map(Result::err).collect();
+    let mut failures: Vec<CommandError> = results.into_iter().filter_map(Result::err).collect();
     let last = failures.pop();
-    failures.iter().for_each(Failure::complain);
+    failures.iter().for_each(CommandError::complain);
     last.map_or(Ok(()), Err)
 }
 
 /// The result of every verb.
-pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+pub type Result<T = (), E = CommandError> = std::result::Result<T, E>;
 
-impl Failure {
+impl CommandError {
     /// The failure for wrong use or wrong input.
-    pub fn usage(error: impl Into<anyhow::Error>) -> Failure {
-        Failure {
+    pub fn usage(error: impl Into<anyhow::Error>) -> CommandError {
+        CommandError {
             status: WRONG_USE,
             error: Some(error.into()),
         }
     }
 
     /// The failure of work that was asked for rightly.
-    pub fn work(error: impl Into<anyhow::Error>) -> Failure {
-        Failure {
+    pub fn work(error: impl Into<anyhow::Error>) -> CommandError {
+        CommandError {
             status: FAILED,
             error: Some(error.into()),
         }
@@ -68,39 +68,39 @@ impl Failure {
     }
 
     /// The failure of wrong use, with this message.
-    pub fn wrong_use(words: impl fmt::Display) -> Failure {
-        Failure::usage(anyhow::anyhow!("{words}"))
+    pub fn wrong_use(words: impl fmt::Display) -> CommandError {
+        CommandError::usage(anyhow::anyhow!("{words}"))
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
+impl From<CompareError> for CommandError {
+    fn from(fault: CompareError) -> CommandError {
         let status = match fault.kind {
-            FaultKind::WrongUse => WRONG_USE,
-            FaultKind::Failed => FAILED,
-            FaultKind::Interrupted => INTERRUPTED,
+            CompareErrorKind::WrongUse => WRONG_USE,
+            CompareErrorKind::Failed => FAILED,
+            CompareErrorKind::Interrupted => INTERRUPTED,
         };
-        Failure {
+        CommandError {
             status,
             error: Some(fault.into()),
         }
     }
 }
 
-impl From<anabranch_trace::TraceError> for Failure {
-    fn from(error: anabranch_trace::TraceError) -> Failure {
-        Fault::from(error).into()
+impl From<anabranch_trace::TraceError> for CommandError {
+    fn from(error: anabranch_trace::TraceError) -> CommandError {
+        CompareError::from(error).into()
     }
 }
 
-impl From<anabranch_trace::foreign::ImportError> for Failure {
-    fn from(error: anabranch_trace::foreign::ImportError) -> Failure {
-        Fault::from(error).into()
+impl From<anabranch_trace::foreign::ImportError> for CommandError {
+    fn from(error: anabranch_trace::foreign::ImportError) -> CommandError {
+        CompareError::from(error).into()
     }
 }
 
-impl From<anabranch_ssd::ConfigError> for Failure {
-    fn from(error: anabranch_ssd::ConfigError) -> Failure {
-        Fault::from(error).into()
+impl From<anabranch_ssd::ConfigError> for CommandError {
+    fn from(error: anabranch_ssd::ConfigError) -> CommandError {
+        CompareError::from(error).into()
     }
 }

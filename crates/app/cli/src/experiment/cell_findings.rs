@@ -7,24 +7,24 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    grid::{Again, Cell},
+    grid::{Again, ExperimentCell},
     run::Run,
 };
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     source::compare,
 };
 
 /// The comparisons of a run.
 #[derive(Debug, Serialize)]
-pub struct RunFound {
+pub struct RunFindings {
     pub name: String,
-    pub comparisons: Vec<CellFound>,
+    pub comparisons: Vec<CellFindings>,
 }
 
 /// One comparison.
 #[derive(Debug, Serialize)]
-pub struct CellFound {
+pub struct CellFindings {
     /// The options that tell it from the run's other comparisons.
     pub at: BTreeMap<String, String>,
     /// The command that repeats it.
@@ -33,11 +33,10 @@ pub struct CellFound {
     pub over_provisioning: f64,
     /// Its options, from which it can be repeated with fewer schemes.
     #[serde(skip)]
-    pub cell: Cell,
+    pub cell: ExperimentCell,
     /// The schemes as the experiment names them, in the order of the result's.
     pub schemes: Vec<String>,
-    /// The throughput of each scheme whose time was simulated; files call it `pace`.
-    #[serde(rename = "pace")]
+    /// The throughput of each scheme whose time was simulated.
     pub throughput: Vec<Option<Throughput>>,
     pub result: Comparison,
 }
@@ -58,18 +57,18 @@ pub struct Throughput {
 /// Number of stretches of time in which a run's throughput is measured (our choice).
 const STRETCHES: usize = 20;
 
-impl CellFound {
+impl CellFindings {
     pub fn new(
         run: &Run,
-        cell: &Cell,
+        cell: &ExperimentCell,
         root: &Path,
         threads: Option<NonZeroUsize>,
-    ) -> Result<CellFound> {
+    ) -> Result<CellFindings> {
         let mut options = cell.options()?;
         options.comparison.threads = threads;
         let [result] = <[Comparison; 1]>::try_from(compare(&options, &[cell.trace(root)], None)?)
             .map_err(|results| {
-            Failure::wrong_use(format!("{}: {} comparisons", cell.command(), results.len()))
+            CommandError::wrong_use(format!("{}: {} comparisons", cell.command(), results.len()))
         })?;
         let schemes = if run.schemes.len() == result.schemes.len() {
             run.schemes.clone()
@@ -79,7 +78,7 @@ impl CellFound {
         let throughput = |scheme: &SchemeResult| scheme.time.as_ref().map(Throughput::new);
         let device = &result.device;
         let spare = device.physical_bytes as f64 / device.logical_bytes.max(1) as f64 - 1.0;
-        Ok(CellFound {
+        Ok(CellFindings {
             at: cell.labels.iter().cloned().collect(),
             command: cell.command(),
             cell: cell.clone(),
@@ -118,9 +117,12 @@ impl CellFound {
             .iter()
             .position(|name| name == scheme)
             .ok_or_else(|| format!("scheme {scheme} was not compared"))?;
-        let shown = match field.strip_prefix("pace.") {
-            Some(_) => serde_json::json!({ "pace": self.throughput[index] }),
-            None => serde_json::to_value(&self.result.schemes[index])
+        let shown = match field.split_once('.') {
+            // `pace` is the older name of the key.
+            Some((key @ ("throughput" | "pace"), _)) => {
+                serde_json::json!({ key: self.throughput[index] })
+            }
+            _ => serde_json::to_value(&self.result.schemes[index])
                 .map_err(|error| error.to_string())?,
         };
         Ok((number(&shown, field)?, index))

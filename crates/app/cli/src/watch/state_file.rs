@@ -9,10 +9,10 @@ use std::{
 use anabranch_trace::{Rate, WholeFile};
 use anabranch_watch::{DeviceState, State, Track};
 
-use super::model::Plan;
+use super::model::ShadowPlan;
 use crate::{
     block::Block,
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     say,
 };
 
@@ -35,7 +35,8 @@ impl StateFile {
         let Some(path) = path else {
             return Ok(file);
         };
-        let refuse = |why: String| Failure::wrong_use(format!("--state {}: {why}", path.display()));
+        let refuse =
+            |why: String| CommandError::wrong_use(format!("--state {}: {why}", path.display()));
         file.found = match fs::read(path) {
             Ok(bytes) => {
                 let state = State::read(&bytes);
@@ -67,13 +68,18 @@ impl StateFile {
     }
 
     /// Saved state of a device. For other drives, schemes or rates it reports which parts cannot be resumed.
-    pub fn take(&mut self, block: &Block, plan: &Plan, asked: Option<Rate>) -> Option<DeviceState> {
+    pub fn take(
+        &mut self,
+        block: &Block,
+        plan: &ShadowPlan,
+        asked: Option<Rate>,
+    ) -> Option<DeviceState> {
         let mut found = self.found.iter();
         let at = found.position(|device| device.identity == block.identity)?;
         let mut state = self.found.swap_remove(at);
         let path = block.path.display();
         if state.drive != plan.drive_options() {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{path}: the shadow drives are others than those of --state: their counts begin anew"
             ));
             state.schemes.clear();
@@ -82,19 +88,19 @@ impl StateFile {
         let count = plan.samples(asked.unwrap_or(state.rate)) as usize;
         let is_other = |(_, tracks): &(String, Vec<Track>)| tracks.len() != count;
         if state.rate != Rate::WHOLE && state.schemes.iter().any(is_other) {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{path}: --state has another number of samples: the counts of schemes begin anew"
             ));
             state.schemes.clear();
         }
         let is_known = |name: &str| state.schemes.iter().any(|(known, _)| known == name);
         for name in plan.schemes().filter(|name| !is_known(name)) {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{path}: {name} begins with what lives, and counts from now on"
             ));
         }
         if asked.is_some_and(|asked| asked != state.rate) || plan.seed() != state.seed {
-            say::note(&format!(
+            say::print_note(&format!(
                 "{path}: what --state holds was sampled otherwise, at {}: a page of it stands for its neighbours",
                 state.rate
             ));
@@ -111,7 +117,7 @@ impl StateFile {
         if refused != self.refused
             && let Some(why) = &refused
         {
-            say::note(&format!("{why}; watching goes on"));
+            say::print_note(&format!("{why}; watching goes on"));
         }
         self.refused = refused;
     }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use anabranch_calibrate::{CalibrateError, Command, Link};
+use anabranch_calibrate::{CalibrateError, DriveCommand, Link};
 use anabranch_doctor::Device;
 use anabranch_initiator::{Entry, Host, HostOptions, InitiatorError, Queue as TcpQueue, Transfer};
 use anabranch_steer::{
@@ -19,25 +19,25 @@ use anabranch_steer::{
 
 use nix::sys::stat::makedev;
 
-use crate::failure::{Failure, Result};
+use crate::error::{CommandError, Result};
 
 /// Commands under way at a time (our choice).
 const DEPTH: usize = 32;
 
 /// An open way.
-pub enum Way {
+pub enum DriveLink {
     /// Through the kernel; nobody can mount the drive meanwhile.
     Kernel(Passthrough),
     /// Over the network.
     Tcp(Box<Tcp>),
 }
 
-impl Way {
+impl DriveLink {
     /// The carrier of commands.
     pub fn link(&mut self) -> &mut dyn Link {
         match self {
-            Way::Kernel(link) => link,
-            Way::Tcp(link) => link.as_mut(),
+            DriveLink::Kernel(link) => link,
+            DriveLink::Tcp(link) => link.as_mut(),
         }
     }
 }
@@ -48,21 +48,21 @@ pub fn address(device: &str) -> Option<SocketAddr> {
 }
 
 /// Opens the way to a drive that nobody uses; one with partitions only if these may be overwritten.
-pub fn open(device: &str, subsystem: Option<&str>, over_partitions: bool) -> Result<Way> {
+pub fn open(device: &str, subsystem: Option<&str>, over_partitions: bool) -> Result<DriveLink> {
     match (address(device), subsystem) {
         (Some(address), Some(subsystem)) => {
             let host = Host::connect(address, &HostOptions::numbered(subsystem, 1));
             let host =
-                host.map_err(|error| Failure::work(anyhow::anyhow!("{address}: {error}")))?;
-            Ok(Way::Tcp(Box::new(Tcp {
+                host.map_err(|error| CommandError::work(anyhow::anyhow!("{address}: {error}")))?;
+            Ok(DriveLink::Tcp(Box::new(Tcp {
                 host,
                 payloads: HashMap::new(),
             })))
         }
-        (Some(_), None) => Err(Failure::wrong_use(
+        (Some(_), None) => Err(CommandError::wrong_use(
             "an address needs --nqn, the name of the subsystem there; `nvme discover` lists them",
         )),
-        (None, Some(_)) => Err(Failure::wrong_use(
+        (None, Some(_)) => Err(CommandError::wrong_use(
             "--nqn goes with an address, as in 127.0.0.1:4420",
         )),
         (None, None) => kernel(device, over_partitions),
@@ -87,25 +87,25 @@ fn refuse(found: &Device, over_partitions: bool) -> Result<(), String> {
     }
 }
 
-fn kernel(device: &str, over_partitions: bool) -> Result<Way> {
+fn kernel(device: &str, over_partitions: bool) -> Result<DriveLink> {
     let found =
-        anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(Failure::wrong_use)?;
-    refuse(&found, over_partitions).map_err(Failure::wrong_use)?;
+        anabranch_doctor::device("/".as_ref(), device.as_ref()).map_err(CommandError::wrong_use)?;
+    refuse(&found, over_partitions).map_err(CommandError::wrong_use)?;
     let character = found.character.as_deref().map(PathBuf::from);
     let character = character.ok_or_else(|| {
-        Failure::wrong_use(format!(
+        CommandError::wrong_use(format!(
             "{} is no NVMe namespace: there is no way to ask what it counts",
             found.name
         ))
     })?;
     let block = Path::new("/dev").join(&found.name);
     let held = hold(&block, device).map_err(|error| match error {
-        SteerError::Held { name } => Failure::wrong_use(format!(
+        SteerError::Held { name } => CommandError::wrong_use(format!(
             "{name} is mounted or held by another program: nothing was written"
         )),
-        error => Failure::work(error),
+        error => CommandError::work(error),
     })?;
-    let namespace = Namespace::open(&character).map_err(Failure::work)?;
+    let namespace = Namespace::open(&character).map_err(CommandError::work)?;
     let classes = [
         ("block", block.as_path(), found.name.as_str()),
         ("nvme-generic", &character, file_name(&character)),
@@ -114,12 +114,12 @@ fn kernel(device: &str, over_partitions: bool) -> Result<Way> {
     let [block, character] = numbers;
     let given = number_of(Path::new(device));
     if block.is_none() || character.is_none() || ![block, character].contains(&given) {
-        return Err(Failure::wrong_use(format!(
+        return Err(CommandError::wrong_use(format!(
             "{device} is not the device {} that the kernel has: nothing was written",
             found.name
         )));
     }
-    Ok(Way::Kernel(Passthrough {
+    Ok(DriveLink::Kernel(Passthrough {
         namespace,
         _held: held,
     }))
@@ -157,7 +157,7 @@ pub struct Passthrough {
 }
 
 impl Link for Passthrough {
-    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError> {
+    fn ask(&mut self, command: &DriveCommand, data: &mut [u8]) -> Result<u32, CalibrateError> {
         let of = (command.queue, command.opcode, command.of_namespace);
         let answer = self.namespace.ask(command.what, of, command.words, data);
         answer.map_err(|error| match error {
@@ -186,7 +186,7 @@ impl Tcp {
     }
 }
 
-fn entry(command: &Command) -> Entry {
+fn entry(command: &DriveCommand) -> Entry {
     let mut entry = Entry::new(command.opcode, u32::from(command.of_namespace));
     for (place, word) in command.words.into_iter().enumerate() {
         entry = entry.dword(10 + place, word);
@@ -213,7 +213,7 @@ fn judged(what: &'static str, status: anabranch_initiator::Status) -> Result<(),
 }
 
 impl Link for Tcp {
-    fn ask(&mut self, command: &Command, data: &mut [u8]) -> Result<u32, CalibrateError> {
+    fn ask(&mut self, command: &DriveCommand, data: &mut [u8]) -> Result<u32, CalibrateError> {
         let transfer = match (data.len(), command.opcode & 3) {
             (0, _) => Transfer::None,
             (_, 1) => Transfer::out(&*data),
@@ -238,7 +238,11 @@ impl Link for Tcp {
         Ok(done.result as u32)
     }
 
-    fn send(&mut self, all: &[(Command, usize)], data: &mut [u8]) -> Result<(), CalibrateError> {
+    fn send(
+        &mut self,
+        all: &[(DriveCommand, usize)],
+        data: &mut [u8],
+    ) -> Result<(), CalibrateError> {
         let mut under_way = 0;
         for (place, (command, bytes)) in all.iter().enumerate() {
             let bytes = (*bytes).min(data.len());

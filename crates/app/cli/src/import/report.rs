@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::dense::Dense;
 use crate::{
-    failure::{Failure, Result},
+    error::{CommandError, Result},
     output::print,
     say,
 };
@@ -17,19 +17,19 @@ use crate::{
 const SCHEMA: u32 = 1;
 
 /// An import that is done.
-pub struct Done<'a> {
+pub struct ImportReport<'a> {
     pub format: Format,
     pub importer: &'a Importer,
     pub survey: Survey,
     pub dense: Option<Dense>,
 }
 
-impl Done<'_> {
+impl ImportReport<'_> {
     /// Prints one line on what was read, and notes that a user of the trace must know.
-    pub fn tell(&self, as_json: bool) -> Result {
-        say::note(&line(&self.survey.summary(), &self.importer.skipped()));
+    pub fn print(&self, as_json: bool) -> Result {
+        say::print_note(&line(&self.survey.summary(), &self.importer.skipped()));
         for note in self.notes() {
-            say::note(&note);
+            say::print_note(&note);
         }
         if as_json {
             print(&format!("{:#}\n", self.json()))?;
@@ -83,7 +83,7 @@ impl Done<'_> {
 }
 
 /// The failure for inputs without a request; it says what they held instead.
-pub fn nothing(importer: &Importer) -> Failure {
+pub fn nothing(importer: &Importer) -> CommandError {
     let skipped_records = importer.skipped();
     if skipped_records.other_volumes > 0 {
         let first = skipped_records.first_other_volume.unwrap_or_default();
@@ -91,7 +91,7 @@ pub fn nothing(importer: &Importer) -> Failure {
             [] => ("its volumes are numbers".to_owned(), first.to_string()),
             some => (format!("it has {}", some.join(", ")), some[0].clone()),
         };
-        return Failure::wrong_use(format!(
+        return CommandError::wrong_use(format!(
             "no request is of the volume that --volume names, and {} are of others: {found}; --volume {works} has some",
             skipped_records.other_volumes
         ));
@@ -104,7 +104,7 @@ pub fn nothing(importer: &Importer) -> Failure {
     if let Some(first) = skipped_records.first_malformed {
         let _ = write!(words, "; the first malformed record: {first}");
     }
-    Failure::wrong_use(words)
+    CommandError::wrong_use(words)
 }
 
 /// The shortest mean time between requests that a drive can have: ten million requests a second, some four times what

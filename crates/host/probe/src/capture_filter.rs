@@ -17,19 +17,19 @@ const MAX_ANCESTORS: usize = 64;
 
 /// Processes whose writes are captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
+pub enum CaptureFilter {
     /// The process with this id, and all it starts.
     Process(u32),
     /// The processes of a control group and of those below it, by its path in or under `/sys/fs/cgroup`.
     ControlGroup(PathBuf),
 }
 
-impl Whose {
+impl CaptureFilter {
     /// Whether the process or control group exists.
     pub fn exists(&self) -> bool {
         match self {
-            Whose::Process(id) => Path::new("/proc").join(id.to_string()).exists(),
-            Whose::ControlGroup(path) => {
+            CaptureFilter::Process(id) => Path::new("/proc").join(id.to_string()).exists(),
+            CaptureFilter::ControlGroup(path) => {
                 let path = below_mount(path);
                 let is_there = Path::new(CONTROL_GROUPS).join(path).is_dir();
                 is_there || processes().any(|id| is_in(id, path) == Some(true))
@@ -63,7 +63,7 @@ pub(crate) enum Stranger {
 /// The processes that are wanted, and those that were looked up already.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    whose: Vec<Whose>,
+    whose: Vec<CaptureFilter>,
     processes: BoundedMap<ImageKey, bool>,
     left_out: LeftOut,
     /// Number of processes that were gone before they could be looked up.
@@ -71,7 +71,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn new(whose: Vec<Whose>) -> Wanted {
+    pub(crate) fn new(whose: Vec<CaptureFilter>) -> Wanted {
         Wanted {
             whose,
             processes: BoundedMap::new(MAX_PROCESSES),
@@ -95,8 +95,8 @@ impl Wanted {
         }
         let id = image.tgid;
         let is_wanted = self.whose.iter().any(|whose| match whose {
-            Whose::Process(wanted) => descends(id, *wanted),
-            Whose::ControlGroup(path) => is_in(id, below_mount(path)) == Some(true),
+            CaptureFilter::Process(wanted) => descends(id, *wanted),
+            CaptureFilter::ControlGroup(path) => is_in(id, below_mount(path)) == Some(true),
         });
         if !is_wanted && !Path::new("/proc").join(id.to_string()).exists() {
             self.gone += 1;
@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn only_what_exists_can_be_wanted() {
-        assert!(Whose::Process(std::process::id()).exists());
-        assert!(!Whose::Process(u32::MAX).exists());
-        assert!(!Whose::ControlGroup("no/such/group".into()).exists());
+        assert!(CaptureFilter::Process(std::process::id()).exists());
+        assert!(!CaptureFilter::Process(u32::MAX).exists());
+        assert!(!CaptureFilter::ControlGroup("no/such/group".into()).exists());
     }
 }

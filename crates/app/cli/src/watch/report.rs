@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{arguments::WatchArguments, device::Watched};
 use crate::{
-    failure::Result,
+    error::Result,
     metrics::Metrics,
     output::{is_read, json, print, write_json},
     say,
@@ -23,7 +23,7 @@ const LATE: u32 = 3;
 const LEAST_LATE: Duration = Duration::from_secs(5);
 
 /// Their destinations.
-pub struct Told {
+pub struct WatchReport {
     screen: Option<ProgressBar>,
     prints: bool,
     output: Option<PathBuf>,
@@ -36,9 +36,9 @@ pub struct Told {
     refused: Option<String>,
 }
 
-impl Told {
+impl WatchReport {
     /// As the options have it.
-    pub fn begin(arguments: &WatchArguments) -> Result<Told> {
+    pub fn begin(arguments: &WatchArguments) -> Result<WatchReport> {
         let screen = say::draws().then(|| {
             let style = ProgressStyle::with_template("{msg}");
             ProgressBar::new_spinner()
@@ -50,14 +50,14 @@ impl Told {
             metrics.map(|address| Metrics::start(address, Some(arguments.metrics_public)));
         let metrics = metrics.transpose()?;
         if let Some(metrics) = &metrics {
-            say::note(&format!("metrics at http://{}/metrics", metrics.address()));
+            say::print_note(&format!("metrics at http://{}/metrics", metrics.address()));
         }
         for device in &arguments.devices {
-            say::note(&format!("watching {}", device.display()));
+            say::print_note(&format!("watching {}", device.display()));
         }
         let is_standard = |path: &PathBuf| path == Path::new(WholeFile::STANDARD_OUTPUT);
         let output = arguments.output.clone();
-        Ok(Told {
+        Ok(WatchReport {
             screen,
             prints: arguments.json || output.as_ref().is_some_and(is_standard),
             output: output.filter(|path| !is_standard(path)),
@@ -70,7 +70,7 @@ impl Told {
 
     /// A moment's snapshot. Answers whether anybody can still be told: nobody where all that was asked for is standard
     /// output, and its reader has gone.
-    pub fn tell(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
+    pub fn report(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         match &self.screen {
             Some(bar) => bar.set_message(format!("{}; Ctrl-C ends it", screen(snapshot))),
             // Whoever reads the file or the metrics needs no lines.
@@ -78,7 +78,7 @@ impl Told {
             None => snapshot
                 .devices
                 .iter()
-                .for_each(|device| say::note(&line(device))),
+                .for_each(|device| say::print_note(&line(device))),
         }
         let is_read = self.publish(snapshot, devices)?;
         Ok(is_read || self.keeps || self.output.is_some() || self.metrics.is_some())
@@ -121,7 +121,7 @@ impl Told {
             if refused != self.refused
                 && let Some(words) = &refused
             {
-                say::note(&format!("{words}; watching goes on"));
+                say::print_note(&format!("{words}; watching goes on"));
             }
             self.refused = refused;
         }

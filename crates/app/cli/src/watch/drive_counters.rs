@@ -6,7 +6,7 @@ use crate::block::Block;
 
 /// A drive that counts, and what it had counted when watching began.
 #[cfg(feature = "steer")]
-pub struct Truth {
+pub struct DriveCounters {
     log: anabranch_steer::Log,
     /// Number of its log: another one counts otherwise.
     name: &'static str,
@@ -15,12 +15,12 @@ pub struct Truth {
 }
 
 #[cfg(feature = "steer")]
-impl Truth {
+impl DriveCounters {
     /// Of a device that is an NVMe drive, or a partition of one.
-    fn of(block: &Block) -> Option<Truth> {
+    fn of(block: &Block) -> Option<DriveCounters> {
         let log = anabranch_steer::Log::open(&block.character()?).ok()?;
         let (name, host_bytes, media_bytes, _) = counted(&log)?;
-        Some(Truth {
+        Some(DriveCounters {
             log,
             name,
             host_bytes,
@@ -29,10 +29,10 @@ impl Truth {
     }
 
     /// Of one that was away: a drive's logs outlive that, and counting goes on from where it began.
-    pub fn again(before: Option<Truth>, block: &Block) -> Option<Truth> {
-        let now = Truth::of(block);
+    pub fn again(before: Option<DriveCounters>, block: &Block) -> Option<DriveCounters> {
+        let now = DriveCounters::of(block);
         match (now, before) {
-            (Some(now), Some(before)) if now.name == before.name => Some(Truth {
+            (Some(now), Some(before)) if now.name == before.name => Some(DriveCounters {
                 log: now.log,
                 ..before
             }),
@@ -41,7 +41,7 @@ impl Truth {
     }
 
     /// Returns the counts since then; nothing while the drive does not answer, or not with that log.
-    pub fn look(&self) -> Option<DriveView> {
+    pub fn sample(&self) -> Option<DriveView> {
         let answer = counted(&self.log).filter(|(name, ..)| *name == self.name);
         let (log, host, media, grain_bytes) = answer?;
         let small = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -66,15 +66,15 @@ fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u12
 
 /// A build without `steer` cannot read a drive's counters, so this type has no value.
 #[cfg(not(feature = "steer"))]
-pub enum Truth {}
+pub enum DriveCounters {}
 
 #[cfg(not(feature = "steer"))]
-impl Truth {
-    pub fn again(_before: Option<Truth>, _block: &Block) -> Option<Truth> {
+impl DriveCounters {
+    pub fn again(_before: Option<DriveCounters>, _block: &Block) -> Option<DriveCounters> {
         None
     }
 
-    pub fn look(&self) -> Option<DriveView> {
+    pub fn sample(&self) -> Option<DriveView> {
         None
     }
 }

@@ -23,7 +23,7 @@ impl Cost {
     }
 
     /// Returns the use since the last reading, kernel memory held for the process included.
-    pub fn look(&mut self, kernel_bytes: u64) -> Own {
+    pub fn sample(&mut self, kernel_bytes: u64) -> Own {
         let (now, used) = (Instant::now(), used());
         let elapsed = now.duration_since(self.looked).as_secs_f64().max(1e-6);
         let own = Own {
