@@ -150,7 +150,8 @@ const LISTED: [&str; 27] = [
 /// Names in a source text that its definitions have, and that are listed.
 fn listed(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for line in text.lines().map(str::trim_start) {
+    let lines = text.lines().map(str::trim_start);
+    for line in lines.filter(|line| !line.starts_with("//")) {
         let words: Vec<&str> = line
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|word| !word.is_empty())

@@ -1,6 +1,6 @@
 //! The run of an experiment, and its findings.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::{cell::RefCell, collections::BTreeMap, path::Path};
 
 use anabranch_replay::Comparison;
 use serde::Serialize;
@@ -49,36 +49,9 @@ impl ExperimentFindings {
         let is_wanted = |run: &str, options: &[(String, String)]| {
             arguments.claim.is_empty() || asked.iter().any(|(_, claim)| claim.wants(run, options))
         };
-        let mut runs = Vec::new();
-        let wanted = |run: &Run| -> Vec<ExperimentCell> {
-            let mut cells = cells(run);
-            cells.retain(|cell| is_wanted(&run.name, &cell.labels));
-            cells
-        };
-        let all: usize = experiment.run.iter().map(|run| wanted(run).len()).sum();
-        let mut begun = 0;
-        for run in &experiment.run {
-            if wanted(run).is_empty() {
-                continue;
-            }
-            let run = if arguments.live {
-                run.again(&root)?
-            } else {
-                run.clone()
-            };
-            let found = wanted(&run)
-                .iter()
-                .map(|cell| {
-                    begun += 1;
-                    say::print_note(&step(begun, all, &run.name, &cell.labels));
-                    CellFindings::new(&run, cell, &root, arguments.threads)
-                })
-                .collect::<Result<Vec<CellFindings>>>()?;
-            runs.push(RunFindings {
-                name: run.name,
-                comparisons: found,
-            });
-        }
+        let runs = runs(experiment, arguments, &root, |run, cell| {
+            is_wanted(&run.name, &cell.labels)
+        })?;
         let lifetimes = experiment
             .lifetimes
             .iter()
@@ -156,6 +129,46 @@ impl ExperimentFindings {
         let (value, scheme) = cell.value(scheme, field)?;
         Ok((value, RowSource::Scheme(cell, scheme)))
     }
+}
+
+/// Makes the comparisons of an experiment's runs whose labels are wanted.
+fn runs(
+    experiment: &Experiment,
+    arguments: &ExperimentArguments,
+    root: &Path,
+    is_wanted: impl Fn(&Run, &ExperimentCell) -> bool,
+) -> Result<Vec<RunFindings>> {
+    let mut runs = Vec::new();
+    let wanted = |run: &Run| -> Vec<ExperimentCell> {
+        let mut cells = cells(run);
+        cells.retain(|cell| is_wanted(run, cell));
+        cells
+    };
+    let all: usize = experiment.run.iter().map(|run| wanted(run).len()).sum();
+    let mut begun = 0;
+    for run in &experiment.run {
+        if wanted(run).is_empty() {
+            continue;
+        }
+        let run = if arguments.live {
+            run.again(root)?
+        } else {
+            run.clone()
+        };
+        let found = wanted(&run)
+            .iter()
+            .map(|cell| {
+                begun += 1;
+                say::print_note(&step(begun, all, &run.name, &cell.labels));
+                CellFindings::new(&run, cell, root, arguments.threads)
+            })
+            .collect::<Result<Vec<CellFindings>>>()?;
+        runs.push(RunFindings {
+            name: run.name,
+            comparisons: found,
+        });
+    }
+    Ok(runs)
 }
 
 /// The line on a comparison that begins: a single one can take minutes.
