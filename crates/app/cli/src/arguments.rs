@@ -4,6 +4,8 @@
 use std::time::Duration;
 use std::{ffi::OsString, path::PathBuf};
 
+#[cfg(feature = "live")]
+use anabranch_compare::EnduranceOptions;
 use anabranch_compare::{ComparisonOptions, DriveOptions, Format, ReplayOptions};
 use anabranch_report::message;
 use clap::{Args, Parser, Subcommand, ValueEnum, error::Error as WrongUse};
@@ -250,6 +252,8 @@ pub struct RunArguments {
     #[command(flatten)]
     pub comparison: ComparisonArguments,
     #[command(flatten)]
+    pub endurance: EnduranceOptions,
+    #[command(flatten)]
     pub capture: CaptureArguments,
     /// File system to put on the drive: ext4 or xfs
     #[arg(long, value_name = "NAME", default_value = "ext4")]
@@ -345,6 +349,8 @@ pub struct RecordArguments {
     /// Print what was recorded as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub endurance: EnduranceOptions,
     #[command(flatten)]
     pub capture: CaptureArguments,
     /// A program to run meanwhile; without one, record until Ctrl-C

@@ -5,7 +5,7 @@ use anabranch_replay::{Comparison, Endurance, Limit, Verdict};
 use crate::{
     drives::{ComparedDrive, bytes},
     error::{CompareError, Result},
-    options::ReplayOptions,
+    options::EnduranceOptions,
     source::SYNTHETIC,
 };
 
@@ -13,11 +13,12 @@ use crate::{
 const SECOND_NS: f64 = 1e9;
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// Refuses options on endurance that are wrong by themselves, or that the drive cannot answer.
+/// Refuses options on endurance that are wrong by themselves, or that the drive cannot answer; `None` for a drive of
+/// which nothing is known.
 ///
 /// # Errors
-/// Wrong use, with what to give.
-pub(crate) fn check(options: &ReplayOptions, drive: &ComparedDrive) -> Result {
+/// Wrong use, with the option to give.
+pub fn check_endurance(options: &EnduranceOptions, drive: Option<&ComparedDrive>) -> Result {
     for (option, value) in [("--years", options.years), ("--price", options.price)] {
         if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
             return Err(CompareError::wrong_use(format!(
@@ -45,10 +46,15 @@ pub(crate) fn check(options: &ReplayOptions, drive: &ComparedDrive) -> Result {
     let asked = asked.into_iter().find(|(_, is_given)| *is_given);
     match asked {
         Some((option, _)) if limit(options, drive)?.is_none() => {
-            Err(CompareError::wrong_use(format!(
-                "{option}: device profile {} tells no endurance; give the data sheet's --tbw BYTES, or --rated-erases N",
-                drive.profile
-            )))
+            let why = match drive {
+                Some(drive) => format!(
+                    "device profile {} tells no endurance; give the data sheet's --tbw BYTES, or --rated-erases N",
+                    drive.profile
+                ),
+                None => "the drive's endurance is not known; give the data sheet's --tbw BYTES"
+                    .to_owned(),
+            };
+            Err(CompareError::wrong_use(format!("{option}: {why}")))
         }
         _ => Ok(()),
     }
@@ -58,12 +64,12 @@ pub(crate) fn check(options: &ReplayOptions, drive: &ComparedDrive) -> Result {
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor to be measured.
-pub(crate) fn add(
+pub fn add_endurance(
     found: &mut Comparison,
-    options: &ReplayOptions,
+    options: &EnduranceOptions,
     drive: &ComparedDrive,
 ) -> Result {
-    let Some(limit) = limit(options, drive)? else {
+    let Some(limit) = limit(options, Some(drive))? else {
         return Ok(());
     };
     let given = options.writes_per_day.as_deref().map(bytes).transpose()?;
@@ -94,11 +100,14 @@ pub(crate) fn add(
 }
 
 /// The limit of a drive: the TBW given, else its rated erases.
-fn limit(options: &ReplayOptions, drive: &ComparedDrive) -> Result<Option<Limit>> {
+fn limit(options: &EnduranceOptions, drive: Option<&ComparedDrive>) -> Result<Option<Limit>> {
     if let Some(text) = &options.tbw {
         let bytes = bytes(text)? as f64;
         return Ok(Some(Limit::Host { bytes }));
     }
+    let Some(drive) = drive else {
+        return Ok(None);
+    };
     let config = &drive.config;
     let rated_erases = config.wear.rated_erases;
     let times = drive.scaled.map_or(1.0, |whole| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{CompareError, Result},
-    options::{ComparisonOptions, ReplayOptions},
+    options::{ComparisonOptions, EnduranceOptions, ReplayOptions},
     replay::replay,
     schemes::{read_text, schemes},
     source::Requests,
@@ -46,6 +46,7 @@ pub fn options_of(words: &[String], comparison: &ComparisonOptions) -> Result<Re
 pub fn complete(
     result: &mut Comparison,
     comparison: &ComparisonOptions,
+    endurance: &EnduranceOptions,
     source: &dyn Requests,
     watch: &mut dyn Watch,
 ) -> Result {
@@ -56,7 +57,7 @@ pub fn complete(
     if comparison.is_default() {
         add_bound(result, comparison.clone(), source, watch)?;
     }
-    if let Some(filled) = filled(result, &comparison, source, watch)? {
+    if let Some(filled) = filled(result, &comparison, endurance, source, watch)? {
         result.answer_with(filled);
     }
     Ok(())
@@ -69,6 +70,7 @@ pub fn complete(
 pub fn filled(
     result: &Comparison,
     comparison: &ComparisonOptions,
+    endurance: &EnduranceOptions,
     source: &dyn Requests,
     watch: &mut dyn Watch,
 ) -> Result<Option<Comparison>> {
@@ -79,7 +81,10 @@ pub fn filled(
         let Some(words) = now.fuller_drive() else {
             break;
         };
-        let options = options_of(&words, comparison)?;
+        let options = ReplayOptions {
+            endurance: endurance.clone(),
+            ..options_of(&words, comparison)?
+        };
         match replay(&options, &specs, &[source], watch) {
             Ok(mut found) => best = found.pop().or(best),
             Err(fault) => {
@@ -97,14 +102,21 @@ pub fn filled(
 ///
 /// # Errors
 /// When the recording cannot be read, or fills no drive.
-pub fn of_recording(source: &dyn Requests, watch: &mut dyn Watch) -> Result<Option<Comparison>> {
+pub fn of_recording(
+    endurance: &EnduranceOptions,
+    source: &dyn Requests,
+    watch: &mut dyn Watch,
+) -> Result<Option<Comparison>> {
     let comparison = ComparisonOptions::default();
     let specs = schemes(&comparison, true, &read_text)?;
-    let options = options_of(&["--fill", "90%"].map(str::to_owned), &comparison)?;
+    let options = ReplayOptions {
+        endurance: endurance.clone(),
+        ..options_of(&["--fill", "90%"].map(str::to_owned), &comparison)?
+    };
     let Some(first) = replay(&options, &specs, &[source], watch)?.pop() else {
         return Ok(None);
     };
-    let mut found = filled(&first, &comparison, source, watch)?.unwrap_or(first);
+    let mut found = filled(&first, &comparison, endurance, source, watch)?.unwrap_or(first);
     let pack = if found.config.get("pack") == Some(&json!(true)) {
         " --pack"
     } else {

@@ -57,6 +57,7 @@ mod watch;
 
 pub use discards::{Discards, NoDiscards};
 pub use drives::{ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, bytes, load, share};
+pub use endurance::{add_endurance, check_endurance};
 pub use error::{CompareError, CompareErrorKind, Result};
 pub use files::Files;
 pub use filling::{complete, filled, of_recording, options_of};
@@ -64,8 +65,8 @@ pub use grid::{DriveQuery, aged_drives, drives, grid, one_drive, one_sampled};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
-    ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, IssueKind, ReplayOptions, TimeOptions,
-    from_one,
+    ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, EnduranceOptions, IssueKind, ReplayOptions,
+    TimeOptions, from_one,
 };
 pub use recorded::Recorded;
 pub use replay::{Case, Filled, Question, one_cell, replay};

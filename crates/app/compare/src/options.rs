@@ -319,6 +319,28 @@ impl TimeOptions {
     }
 }
 
+/// The endurance of a drive, and what is asked of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Endurance"))]
+#[serde(default, deny_unknown_fields)]
+pub struct EnduranceOptions {
+    /// Bytes that the host may write by the drive's data sheet (its TBW), as in `7000TB`: years are reckoned with it
+    #[serde(deserialize_with = "text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
+    pub tbw: Option<String>,
+    /// Bytes that the host writes a day [default: as the trace does, where it has a clock]
+    #[serde(deserialize_with = "text")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
+    pub writes_per_day: Option<String>,
+    /// Years that the drive is to stand: tells the drive writes a day (DWPD) for them
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub years: Option<f64>,
+    /// Price of the drive: tells that of a year
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    pub price: Option<f64>,
+}
+
 /// A replay.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -354,32 +376,9 @@ pub struct ReplayOptions {
     /// The same as `--discards never`: a host without TRIM
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_discards: bool,
-    /// Bytes that the host may write by the drive's data sheet (its TBW), as in `7000TB`: years are reckoned with it
-    #[serde(deserialize_with = "text")]
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "BYTES", help_heading = "Endurance")
-    )]
-    pub tbw: Option<String>,
-    /// Bytes that the host writes a day [default: as the trace does, where it has a clock]
-    #[serde(deserialize_with = "text")]
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "BYTES", help_heading = "Endurance")
-    )]
-    pub writes_per_day: Option<String>,
-    /// Years that the drive is to stand: tells the drive writes a day (DWPD) for them
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "N", help_heading = "Endurance")
-    )]
-    pub years: Option<f64>,
-    /// Price of the drive: tells that of a year
-    #[cfg_attr(
-        feature = "clap",
-        arg(long, value_name = "N", help_heading = "Endurance")
-    )]
-    pub price: Option<f64>,
+    /// The drive's endurance.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub endurance: EnduranceOptions,
     /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
     /// victims and levelling; `--device` then only tells its timing
     #[cfg_attr(feature = "clap", arg(long = "drive", value_name = "FILE"))]
@@ -435,7 +434,9 @@ impl ReplayOptions {
         }
         let all = serde_json::to_value(ReplayOptions::default()).ok()?;
         let is_there = |part: &&str| all[*part].get(&key).is_some();
-        let part = ["drive", "comparison", "time"].into_iter().find(is_there);
+        let part = ["drive", "comparison", "time", "endurance"]
+            .into_iter()
+            .find(is_there);
         let alone = all.get(&key).filter(|value| !value.is_object());
         part.or(alone.map(|_| "")).map(|part| (part, key))
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     discards::Discards,
     drives::{ComparedDrive, Size, TraceOrigin},
-    endurance,
+    endurance::{add_endurance, check_endurance},
     error::{CompareError, Result},
     grid::{DriveQuery, aged_drives, grid},
     numbers::{Learned, Numbers, learn},
@@ -88,9 +88,9 @@ pub fn replay(
         let cells = cells(options, source, aged.as_ref(), watch)?;
         let is_alone = sources.len() == 1 && cells.len() == 1;
         for cell in cells {
-            endurance::check(options, &cell.drive)?;
+            check_endurance(&options.endurance, Some(&cell.drive))?;
             let mut found = cell.run(&question, watch)?;
-            endurance::add(&mut found, options, &cell.drive)?;
+            add_endurance(&mut found, &options.endurance, &cell.drive)?;
             if is_alone {
                 other_ways::add(&mut found, &cell, &question, watch)?;
             }

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command},
 };
 
-use anabranch_compare::{bytes, of_recording};
+use anabranch_compare::{bytes, check_endurance, of_recording};
 use anabranch_disk::InterruptSource;
 use anabranch_probe::{CaptureFilter, LeftOut};
 use anabranch_replay::Comparison;
@@ -39,6 +39,7 @@ const MOST_REPLAYED_BYTES: u64 = 64 << 30;
 
 /// Records a device while a program runs, or until interrupted.
 pub fn record(arguments: &RecordArguments) -> Result {
+    check_endurance(&arguments.endurance, None)?;
     anabranch_probe::check().map_err(CommandError::work)?;
     let mut interrupt = Interrupt::watch()?;
     let block = Block::find(&arguments.device)?;
@@ -144,8 +145,13 @@ fn answer(arguments: &RecordArguments, meter: &Meter) -> Option<Comparison> {
     if !is_there || meter.written_bytes() > MOST_REPLAYED_BYTES {
         return None;
     }
-    let found = open(&arguments.output, None, false)
-        .and_then(|trace| Ok(of_recording(&trace, &mut Bar::default())?));
+    let found = open(&arguments.output, None, false).and_then(|trace| {
+        Ok(of_recording(
+            &arguments.endurance,
+            &trace,
+            &mut Bar::default(),
+        )?)
+    });
     match found {
         Ok(answer) => answer,
         Err(failure) => {

@@ -6,7 +6,8 @@ use std::{
 };
 
 use anabranch_compare::{
-    ComparedDrive, Running, Sampling, TraceOrigin, complete, one_drive, one_sampled, samples,
+    ComparedDrive, Running, Sampling, TraceOrigin, add_endurance, check_endurance, complete,
+    one_drive, one_sampled, samples,
 };
 use anabranch_disk::{
     DiskError, Drive, DriveOptions, FileSystemKind, MountNamespace, Workload, status_code,
@@ -101,6 +102,9 @@ pub fn run(arguments: &RunArguments) -> Result {
     let kept = if is_kept { plan.keep(recorded) } else { Ok(()) };
     let trace = plan.trace.as_deref().filter(|_| kept.is_ok() && !is_void);
     let published = result.map_err(CommandError::from).and_then(|mut result| {
+        if let Err(error) = add_endurance(&mut result, &arguments.endurance, &plan.model) {
+            say::print_note(&error.to_string());
+        }
         // Who interrupts a run waits for no more replays: a replay of its trace shows the same.
         let trace = trace.filter(|trace| !is_standard_output(trace) && !end.was_interrupted);
         if let Some(trace) = trace {
@@ -133,8 +137,15 @@ fn wrote_nothing_words(knows_the_drive: bool) -> String {
 /// Completes the answer from the recording. The run is done: where that fails, its own result is what there is.
 fn complete_from(result: &mut Comparison, trace: &Path, arguments: &RunArguments) {
     let options = arguments.comparison.options();
-    let completed = open(trace, None, false)
-        .and_then(|source| Ok(complete(result, &options, &source, &mut Bar::default())?));
+    let completed = open(trace, None, false).and_then(|source| {
+        Ok(complete(
+            result,
+            &options,
+            &arguments.endurance,
+            &source,
+            &mut Bar::default(),
+        )?)
+    });
     if let Err(failure) = completed
         && let Some(error) = failure.error
     {
@@ -199,6 +210,7 @@ impl Plan {
     fn check(arguments: &RunArguments) -> Result<Plan> {
         let one = "a live run has one drive: keep its trace with -t, and replay that on many";
         let (model, recorded) = one_drive(&arguments.drive, &TraceOrigin::default(), one)?;
+        check_endurance(&arguments.endurance, Some(&model))?;
         let plan = Plan {
             file_system: arguments.file_system.parse().map_err(CommandError::usage)?,
             specs: live_schemes(&arguments.comparison)?,
