@@ -324,7 +324,11 @@ impl Watch {
             schema: SCHEMA,
             unix_s: since.map_or(0, |since| since.as_secs()),
             watched_s: self.began.elapsed().as_secs_f64(),
-            devices: self.devices.iter_mut().map(Watched::view).collect(),
+            devices: self
+                .devices
+                .iter_mut()
+                .map(|device| device.view(&self.plan))
+                .collect(),
             own: self.cost.sample(kernel_bytes),
         }
     }

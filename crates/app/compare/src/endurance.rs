@@ -69,34 +69,50 @@ pub fn add_endurance(
     options: &EnduranceOptions,
     drive: &ComparedDrive,
 ) -> Result {
-    let Some(limit) = limit(options, Some(drive))? else {
-        return Ok(());
-    };
-    let given = options.writes_per_day.as_deref().map(bytes).transpose()?;
     let seconds = found.source.lasted_ns() as f64 / SECOND_NS;
     // The clock of a load made by rule is no program's.
     let trace = found.config.get("trace").and_then(|name| name.as_str());
     let is_made = trace.is_some_and(|name| name.starts_with(SYNTHETIC));
-    let is_measured = given.is_none() && seconds > 0.0 && !is_made;
-    let measured = is_measured.then(|| found.source.host_bytes as f64 / seconds * DAY_SECONDS);
-    let writes_per_day = given.map(|bytes| bytes as f64).or(measured);
+    let measured = (!is_made).then_some((found.source.host_bytes, seconds));
+    let Some(endurance) = endurance(options, drive, measured)? else {
+        return Ok(());
+    };
+    found.endurance = Some(endurance);
+    found.verdict = Some(Verdict::of(found));
+    Ok(())
+}
+
+/// The endurance of a drive, where it is known. `measured` are the bytes that the host wrote, and in how many seconds.
+///
+/// # Errors
+/// When the writes a day are needed, and neither given nor measured.
+pub fn endurance(
+    options: &EnduranceOptions,
+    drive: &ComparedDrive,
+    measured: Option<(u64, f64)>,
+) -> Result<Option<Endurance>> {
+    let Some(limit) = limit(options, Some(drive))? else {
+        return Ok(None);
+    };
+    let given = options.writes_per_day.as_deref().map(bytes).transpose()?;
+    let measured = measured.filter(|(_, seconds)| given.is_none() && *seconds > 0.0);
+    let rate = measured.map(|(bytes, seconds)| bytes as f64 / seconds * DAY_SECONDS);
+    let writes_per_day = given.map(|bytes| bytes as f64).or(rate);
     if writes_per_day.is_none() && options.price.is_some() {
         return Err(CompareError::wrong_use(
             "--price: this trace does not tell how much is written a day; give --writes-per-day BYTES",
         ));
     }
-    found.endurance = Some(Endurance {
+    Ok(Some(Endurance {
         limit,
         logical_bytes: drive
             .scaled
             .map_or(drive.config.logical_bytes(), |whole| whole.logical_bytes),
         writes_per_day,
-        measured_seconds: is_measured.then_some(seconds),
+        measured_seconds: measured.map(|(_, seconds)| seconds),
         years: options.years,
         price: options.price,
-    });
-    found.verdict = Some(Verdict::of(found));
-    Ok(())
+    }))
 }
 
 /// The limit of a drive: the TBW given, else its rated erases.

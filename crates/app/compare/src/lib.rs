@@ -57,7 +57,7 @@ mod watch;
 
 pub use discards::{Discards, NoDiscards};
 pub use drives::{ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, bytes, load, share};
-pub use endurance::{add_endurance, check_endurance};
+pub use endurance::{add_endurance, check_endurance, endurance};
 pub use error::{CompareError, CompareErrorKind, Result};
 pub use files::Files;
 pub use filling::{complete, filled, of_recording, options_of};

@@ -1,7 +1,7 @@
 //! Would streams pay here? A rule over the schemes' figures.
 
-use anabranch_replay::{DriveKind, ORDINARY, WORTH};
-use anabranch_report::ratio;
+use anabranch_replay::{DriveKind, Endurance, ORDINARY, Stands, WORTH};
+use anabranch_report::{bytes, ratio};
 use serde::Serialize;
 
 use crate::scheme_view::SchemeView;
@@ -9,6 +9,8 @@ use crate::scheme_view::SchemeView;
 /// Capacities that must be written before garbage collection tells of the load and not of the beginning (our
 /// choice: the first fills shadow drives that began empty, and the answer is by the next).
 const CAPACITIES: f64 = 2.0;
+/// Seconds of a year of 365.25 days.
+const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
 
 /// Kind of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,6 +28,16 @@ pub enum AnswerKind {
     NotCompared,
 }
 
+impl AnswerKind {
+    /// Whether enough was written to compare the drives.
+    fn is_judged(self) -> bool {
+        matches!(
+            self,
+            AnswerKind::WorthIt | AnswerKind::NotWorthIt | AnswerKind::Unclear
+        )
+    }
+}
+
 /// The answer, with the figures it rests on: those of the last capacity of writes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
@@ -37,6 +49,29 @@ pub struct Answer {
     pub best: Option<String>,
     /// Life of the flash with it, as a multiple.
     pub life: Option<f64>,
+    /// Seconds until it is early no more, at the rate so far; null where there is an answer, or no rate.
+    pub known_in_seconds: Option<f64>,
+    /// Endurance of the ordinary drive and of the best, where there is an answer and a limit is known.
+    pub stands: Vec<Stands>,
+}
+
+/// The load that was watched.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// Capacities written.
+    pub capacities: f64,
+    /// Seconds in which they were.
+    pub seconds: f64,
+    /// The drive's endurance at this load, where it is known.
+    pub endurance: Option<&'a Endurance>,
+}
+
+impl Load<'_> {
+    /// The seconds until enough is written, at the rate so far.
+    fn known_in_seconds(&self) -> Option<f64> {
+        let rate = self.capacities / self.seconds;
+        (rate > 0.0 && rate.is_finite()).then(|| (CAPACITIES - self.capacities).max(0.0) / rate)
+    }
 }
 
 /// The best of the schemes for a kind of drive.
@@ -48,8 +83,9 @@ fn best(schemes: &[SchemeView], kind: DriveKind) -> Option<&SchemeView> {
 }
 
 impl Answer {
-    /// The answer after so many capacities of writes.
-    pub fn of(schemes: &[SchemeView], capacities: f64) -> Answer {
+    /// The answer for this load.
+    pub fn of(schemes: &[SchemeView], load: Load<'_>) -> Answer {
+        let capacities = load.capacities;
         let before = schemes.iter().find(|scheme| scheme.name == ORDINARY);
         let best = best(schemes, DriveKind::Sold).or_else(|| best(schemes, DriveKind::Firmware));
         let waf = |scheme: Option<&SchemeView>| scheme.and_then(|scheme| scheme.waf_window);
@@ -68,6 +104,15 @@ impl Answer {
             describe(before),
             describe(best)
         );
+        let known_in = load
+            .known_in_seconds()
+            .filter(|_| kind == AnswerKind::TooEarly);
+        let stands = match (load.endurance, before, best) {
+            (Some(endurance), Some(before), Some(best)) if kind.is_judged() => {
+                standing(endurance, before, best)
+            }
+            _ => Vec::new(),
+        };
         let words = match kind {
             AnswerKind::WorthIt => format!(
                 "streams pay: the flash lasts {:.2} times as long as on an ordinary drive ({figures})",
@@ -80,7 +125,11 @@ impl Answer {
                 )
             }
             AnswerKind::TooEarly => format!(
-                "too early to tell: {capacities:.2} capacities written, {CAPACITIES} are needed ({figures} so far)"
+                "too early to tell: {capacities:.2} capacities written, {CAPACITIES} are needed{} ({figures} so far)",
+                known_in.map_or_else(String::new, |seconds| format!(
+                    ", in about {} at this rate",
+                    span(seconds)
+                ))
             ),
             AnswerKind::NotCompared => {
                 format!(
@@ -90,11 +139,58 @@ impl Answer {
         };
         Answer {
             kind,
-            words,
+            words: words + &standing_words(&stands, load.endurance),
             best: best.map(|best| best.name.clone()),
             life,
+            known_in_seconds: known_in,
+            stands,
         }
     }
+}
+
+/// The endurance of the ordinary drive, and of the best.
+fn standing(endurance: &Endurance, before: &SchemeView, best: &SchemeView) -> Vec<Stands> {
+    let Some(ordinary) = before.waf_window else {
+        return Vec::new();
+    };
+    let all = [before, best].into_iter();
+    all.filter_map(|one| Some(endurance.with(&one.name, one.waf_window?, ordinary)))
+        .collect()
+}
+
+/// The endurance in words, with a separator before them; empty where none is known.
+fn standing_words(stands: &[Stands], endurance: Option<&Endurance>) -> String {
+    let years = |one: &Stands| {
+        Some(format!(
+            "{} with {}",
+            span(one.years? * YEAR_SECONDS),
+            one.scheme
+        ))
+    };
+    let all: Vec<String> = stands.iter().filter_map(years).collect();
+    match endurance.and_then(|endurance| endurance.writes_per_day) {
+        Some(rate) if !all.is_empty() => format!(
+            "; at {} a day it lasts {}",
+            bytes(rate as u64),
+            all.join(", ")
+        ),
+        _ => String::new(),
+    }
+}
+
+/// A time in the unit that suits it.
+fn span(seconds: f64) -> String {
+    let units = [
+        (YEAR_SECONDS, "years"),
+        (86_400.0, "days"),
+        (3600.0, "hours"),
+        (60.0, "minutes"),
+    ];
+    let (unit, name) = units
+        .into_iter()
+        .find(|(unit, _)| seconds >= 2.0 * unit)
+        .unwrap_or((1.0, "seconds"));
+    format!("{:.0} {name}", (seconds / unit).max(1.0))
 }
 
 fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> AnswerKind {
@@ -121,6 +217,7 @@ fn describe(scheme: Option<&SchemeView>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_replay::Limit;
 
     fn scheme(name: &str, waf: f64, error: Option<f64>) -> SchemeView {
         SchemeView {
@@ -134,6 +231,69 @@ mod tests {
         }
     }
 
+    /// A capacity an hour.
+    fn load(capacities: f64) -> Load<'static> {
+        Load {
+            capacities,
+            seconds: capacities * 3600.0,
+            endurance: None,
+        }
+    }
+
+    #[test]
+    fn who_is_early_is_told_when_there_is_an_answer() {
+        let schemes = [
+            scheme("baseline+gc", 1.5, None),
+            scheme("pcstream+fdp", 1.2, None),
+        ];
+        let early = Answer::of(&schemes, load(0.5));
+        assert_eq!(early.known_in_seconds, Some(5400.0));
+        assert!(
+            early.words.contains("in about 90 minutes at this rate"),
+            "{}",
+            early.words
+        );
+        let unknown = Load {
+            seconds: 0.0,
+            ..load(0.5)
+        };
+        let unknown = Answer::of(&schemes, unknown);
+        assert_eq!(unknown.known_in_seconds, None);
+        assert!(!unknown.words.contains("at this rate"), "{}", unknown.words);
+        let later = Answer::of(&schemes, load(3.0));
+        assert_eq!((later.known_in_seconds, later.stands.len()), (None, 0));
+    }
+
+    #[test]
+    fn years_are_told_of_a_drive_whose_endurance_is_known() {
+        let schemes = [
+            scheme("baseline+gc", 1.5, None),
+            scheme("pcstream+fdp", 1.0, None),
+        ];
+        let endurance = Endurance {
+            limit: Limit::Host { bytes: 3652.5e12 },
+            logical_bytes: 1_000_000_000_000,
+            writes_per_day: Some(1e12),
+            measured_seconds: Some(60.0),
+            years: None,
+            price: None,
+        };
+        let with = |capacities| Load {
+            endurance: Some(&endurance),
+            ..load(capacities)
+        };
+        let found = Answer::of(&schemes, with(3.0));
+        assert!(
+            found
+                .words
+                .ends_with("a day it lasts 10 years with baseline+gc, 15 years with pcstream+fdp"),
+            "{}",
+            found.words
+        );
+        assert_eq!(found.stands[1].years, Some(15.0));
+        assert!(Answer::of(&schemes, with(0.5)).stands.is_empty());
+    }
+
     #[test]
     fn streams_pay_where_they_save_more_than_the_errors_hide() {
         let answer = |with: f64, error: f64, capacities| {
@@ -144,7 +304,7 @@ mod tests {
                 scheme("autostream-sfr", 1.6, Some(error)),
                 scheme("anabranch", 1.0, Some(error)),
             ];
-            Answer::of(&schemes, capacities)
+            Answer::of(&schemes, load(capacities))
         };
         let pays = answer(1.2, 0.01, 3.0);
         assert_eq!(
@@ -155,7 +315,7 @@ mod tests {
         assert_eq!(answer(1.2, 0.2, 3.0).kind, AnswerKind::Unclear);
         assert_eq!(answer(1.49, 0.0, 3.0).kind, AnswerKind::NotWorthIt);
         assert_eq!(answer(1.2, 0.01, 0.5).kind, AnswerKind::TooEarly);
-        let alone = Answer::of(&[scheme("baseline+gc", 1.5, None)], 3.0);
+        let alone = Answer::of(&[scheme("baseline+gc", 1.5, None)], load(3.0));
         assert_eq!((alone.kind, alone.life), (AnswerKind::NotCompared, None));
     }
 }

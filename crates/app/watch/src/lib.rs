@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use anabranch_replay::Drawn;
-//! use anabranch_watch::{Answer, AnswerKind, SchemeView, Track, Written};
+//! use anabranch_watch::{Answer, AnswerKind, Load, SchemeView, Track, Written};
 //!
 //! // What shadow drives of 1 GiB wrote, looked at sixteen times a capacity, for three capacities.
 //! let capacity_bytes = 1 << 30;
@@ -18,7 +18,8 @@
 //!     SchemeView::new(name.to_owned(), &[track], Drawn { sample: 1, trace: 1, unit_pages: 256 })
 //! };
 //!
-//! let answer = Answer::of(&[scheme("baseline+gc", 50), scheme("pcstream", 20)], 3.0);
+//! let load = Load { capacities: 3.0, seconds: 60.0, endurance: None };
+//! let answer = Answer::of(&[scheme("baseline+gc", 50), scheme("pcstream", 20)], load);
 //! assert_eq!(answer.kind, AnswerKind::WorthIt);
 //! assert_eq!(answer.best.as_deref(), Some("pcstream"));
 //! assert!(answer.words.starts_with("streams pay: the flash lasts 1.25 times as long"));
@@ -35,7 +36,7 @@ mod state;
 mod terminal;
 mod track;
 
-pub use answer::{Answer, AnswerKind};
+pub use answer::{Answer, AnswerKind, Load};
 pub use budget::{Budget, Excess, Limits};
 pub use labels::ContextLabels;
 pub use metrics::{metrics, scheme_metrics};

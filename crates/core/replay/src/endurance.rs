@@ -57,7 +57,7 @@ pub struct Stands {
 
 impl Endurance {
     /// The endurance with a scheme of this WAF, where an ordinary drive's is `ordinary`.
-    pub(crate) fn with(&self, scheme: &str, waf: f64, ordinary: f64) -> Stands {
+    pub fn with(&self, scheme: &str, waf: f64, ordinary: f64) -> Stands {
         let host_bytes = match self.limit {
             Limit::Flash { bytes, .. } => bytes / waf,
             Limit::Host { bytes } => bytes * ordinary / waf,

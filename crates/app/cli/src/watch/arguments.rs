@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use anabranch_compare::{DriveOptions, SAMPLES};
+use anabranch_compare::{DriveOptions, EnduranceOptions, SAMPLES};
 use anabranch_trace::Rate;
 use clap::Args;
 
@@ -81,6 +81,8 @@ pub struct WatchArguments {
     pub memory: Option<String>,
     #[command(flatten)]
     pub drive: DriveOptions,
+    #[command(flatten)]
+    pub endurance: EnduranceOptions,
     /// Do not watch for write life-time hints (where the kernel cannot watch `fcntl` alone, this spares every system call a look)
     #[arg(long, help_heading = "Capture")]
     pub no_hints: bool,

@@ -15,7 +15,7 @@ use anabranch_probe::{
 };
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
-use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView};
+use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView, Load};
 
 use super::{
     drive_counters::DriveCounters,
@@ -101,6 +101,7 @@ impl Watched {
             };
         }
         let drive = plan.drive(block.bytes, rate)?;
+        plan.check_endurance(&drive)?;
         let mut watched = Watched {
             model: Model::start(plan, drive, &kept, numbering.table())?,
             block,
@@ -413,7 +414,7 @@ impl Watched {
     }
 
     /// The known state.
-    pub fn view(&mut self) -> DeviceView {
+    pub fn view(&mut self, plan: &ShadowPlan) -> DeviceView {
         self.name_contexts();
         let (schemes, filled) = self.model.sample();
         let mut source = self.source;
@@ -429,6 +430,13 @@ impl Watched {
         let unlisted = contexts.split_off(contexts.len().min(CONTEXTS));
         let unlisted_bytes = unlisted.iter().map(|context| context.written_bytes);
         let drive = self.model.drive();
+        let seconds = source.lasted_ns() as f64 / 1e9;
+        let endurance = plan.endurance(drive, source.host_bytes, seconds);
+        let load = Load {
+            capacities: source.capacities_written,
+            seconds,
+            endurance: endurance.as_ref(),
+        };
         DeviceView {
             device: shown(&self.block.path),
             kind: self.block.seen.words().to_owned(),
@@ -439,7 +447,7 @@ impl Watched {
             source,
             kernel_write_bytes: self.kernel_write_bytes(),
             filled,
-            answer: Answer::of(&schemes, source.capacities_written),
+            answer: Answer::of(&schemes, load),
             schemes,
             unlisted_contexts: details.unlisted_contexts + unlisted.len() as u64,
             unlisted_bytes: details.unlisted_bytes + unlisted_bytes.sum::<u64>(),

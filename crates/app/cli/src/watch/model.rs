@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 
 use anabranch_compare::{
-    ComparedDrive, ComparisonOptions, DriveOptions, Running, Sampling, Size, TraceOrigin,
-    one_sampled, read_text, samples, schemes,
+    ComparedDrive, ComparisonOptions, DriveOptions, EnduranceOptions, Running, Sampling, Size,
+    TraceOrigin, check_endurance, endurance, one_sampled, read_text, samples, schemes,
 };
 use anabranch_placement::{Names, SchemeSpec};
-use anabranch_replay::{Alive, Drawn, KeptSurvey, Progress, Start, Survey};
+use anabranch_replay::{Alive, Drawn, Endurance, KeptSurvey, Progress, Start, Survey};
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Rate, Sample, Sampled};
 use serde_json::Value;
@@ -34,6 +34,7 @@ pub struct ShadowPlan {
     specs: Vec<SchemeSpec>,
     options: ComparisonOptions,
     drive: DriveOptions,
+    endurance: EnduranceOptions,
 }
 
 impl ShadowPlan {
@@ -61,6 +62,7 @@ impl ShadowPlan {
             specs,
             options,
             drive: arguments.drive.clone(),
+            endurance: arguments.endurance.clone(),
         })
     }
 
@@ -120,6 +122,21 @@ impl ShadowPlan {
             Rate::WHOLE => 1,
             _ => self.options.samples.unwrap_or(1),
         }
+    }
+
+    /// Refuses options on endurance that are wrong, or that this drive cannot answer.
+    pub fn check_endurance(&self, drive: &ComparedDrive) -> Result {
+        Ok(check_endurance(&self.endurance, Some(drive))?)
+    }
+
+    /// The endurance of a drive to which so many bytes were written in so many seconds, where it is known.
+    pub fn endurance(
+        &self,
+        drive: &ComparedDrive,
+        host_bytes: u64,
+        seconds: f64,
+    ) -> Option<Endurance> {
+        endurance(&self.endurance, drive, Some((host_bytes, seconds))).ok()?
     }
 
     /// The options of the drive, as they are kept.
