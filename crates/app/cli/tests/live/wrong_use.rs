@@ -41,6 +41,8 @@ fn wrong_options_are_met_with_the_remedy_before_the_program_starts() {
         (["--file-system", "ext5"], "take ext4 or xfs"),
         (["--ring", "4GiB"], "at most 2GiB"),
         (["--ring", "much"], "64MiB"),
+        (["--years", "5"], "--tbw BYTES, or --rated-erases N"),
+        (["--tbw", "0"], "above 0"),
     ] {
         let size = ["--size", "64MiB", "--unit", "1MiB"];
         let command = ["--", "touch", &began];
@@ -48,6 +50,10 @@ fn wrong_options_are_met_with_the_remedy_before_the_program_starts() {
             .with_status(2)
             .complains(&[words]);
     }
+    let record = ["record", "--device", "/dev/null", "--price", "300"];
+    anabranch(&[&record[..], &["--", "touch", &began]].concat())
+        .with_status(2)
+        .complains(&["give the data sheet's --tbw BYTES"]);
     for option in ["-o", "-t", "--log"] {
         run(&[option, "/nonexistent/file"], &["touch", &began])
             .with_status(1)
