@@ -352,9 +352,6 @@ pub struct ReplayOptions {
     /// The schemes.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub comparison: ComparisonOptions,
-    /// Their time.
-    #[cfg_attr(feature = "clap", command(flatten))]
-    pub time: TimeOptions,
     /// Renumber the addresses densely and size the drive so that the pages ever written fill
     /// this share of it: `0.9` or `90%` [default: 90% for a trace that does not tell its device's
     /// size, unless --size is given, or a --device that it fills]
@@ -376,9 +373,6 @@ pub struct ReplayOptions {
     /// The same as `--discards never`: a host without TRIM
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_discards: bool,
-    /// The drive's endurance.
-    #[cfg_attr(feature = "clap", command(flatten))]
-    pub endurance: EnduranceOptions,
     /// Begin with the drive in FILE (`anabranch precondition`), as it is but for its streams,
     /// victims and levelling; `--device` then only tells its timing
     #[cfg_attr(feature = "clap", arg(long = "drive", value_name = "FILE"))]
@@ -386,6 +380,13 @@ pub struct ReplayOptions {
     /// Stop after the first GiB of writes: a first look
     #[cfg_attr(feature = "clap", arg(long))]
     pub quick: bool,
+    // Last: their headings stand over all options that follow.
+    /// Their time.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub time: TimeOptions,
+    /// The drive's endurance.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub endurance: EnduranceOptions,
 }
 
 /// Options with different names on the command line and in a file: the command's name, the part of the file, and the
