@@ -54,12 +54,7 @@ pub fn run(arguments: &RunArguments) -> Result {
     let arguments = &fit(arguments)?;
     let plan = Plan::check(arguments)?;
     // Before any thread starts: only what comes later lives in the namespace.
-    let namespace = MountNamespace::enter().map_err(CommandError::work)?;
-    if let Some(error) = namespace.ungrouped() {
-        say::print_note(&format!(
-            "no control group for what the program starts ({error}): what makes a mount namespace of its own, as containers do, can outlive this run"
-        ));
-    }
+    let namespace = enter()?;
     let mut live = Live::start(&plan, namespace, arguments)?;
     let voice = Voice::open(arguments.log.as_deref(), live.view.terminal())?;
     let end = live.follow_all(&stages, &voice, &mut Patience::of(arguments))?;
@@ -114,6 +109,18 @@ pub fn run(arguments: &RunArguments) -> Result {
         publish(&[result], &arguments.comparison.publish)
     });
     all([published, kept, unmounted, end.conclude(is_void, bytes)])
+}
+
+/// Enters the mount namespace of the program.
+fn enter() -> Result<MountNamespace> {
+    let namespace = MountNamespace::enter().map_err(CommandError::work)?;
+    if let Some(error) = namespace.ungrouped() {
+        say::print_note(&format!(
+            "no control group for what the program starts ({error}): what makes a mount namespace of its own, as \
+             containers do, can outlive this run"
+        ));
+    }
+    Ok(namespace)
 }
 
 /// The ways by which a program learns where the drive is.
