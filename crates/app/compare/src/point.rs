@@ -279,15 +279,7 @@ pub(crate) fn varied(
     options: &DriveOptions,
     size: Size,
 ) -> Result<Vec<DriveSpec>> {
-    // A value that is invalid is so on every drive, and refused before any is made.
-    options
-        .over_provisioning
-        .iter()
-        .try_for_each(|text| share(text).map(|_| ()))?;
-    options
-        .unit
-        .iter()
-        .try_for_each(|text| bytes(text).map(|_| ()))?;
+    check_texts(options)?;
     let asked = options.size.as_deref().map(bytes).transpose()?;
     let whole = base.profile.clone();
     let mut grid = vec![base];
@@ -345,6 +337,17 @@ pub(crate) fn varied(
     }
     let scaled_from = whole.ok().filter(|_| !options.profiles.is_empty());
     Ok(with_fitting_units(grid, scaled_from.as_ref()))
+}
+
+/// Refuses values that are invalid on every drive, before any is made.
+fn check_texts(options: &DriveOptions) -> Result {
+    for text in &options.over_provisioning {
+        share(text)?;
+    }
+    for text in &options.unit {
+        bytes(text)?;
+    }
+    Ok(())
 }
 
 /// Drives whose size the trace decides, with units that fit it: a named profile's in proportion, others' by halves.
