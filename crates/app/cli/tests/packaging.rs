@@ -141,6 +141,33 @@ fn alerts_ask_for_metrics_that_the_dashboard_shows() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
+/// The arguments of the containers of a manifest, as JSON lists that may span lines.
+fn arguments(manifest: &str) -> Vec<Vec<String>> {
+    let lists = manifest.split("args: ").skip(1);
+    let list = |rest: &str| serde_json::from_str(&rest[..=rest.find(']').unwrap()]).unwrap();
+    lists.map(list).collect()
+}
+
+#[test]
+#[cfg(feature = "live")]
+fn the_manifest_for_a_cluster_starts_what_it_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../scripts/anabranch-watch.kubernetes.yaml");
+    let all = arguments(&fs::read_to_string(path).unwrap());
+    assert_eq!(all.len(), 2);
+    for arguments in all {
+        // Whoever is not on the machine is refused without it.
+        let is_public = arguments.iter().any(|one| one == "--metrics-public");
+        assert_eq!(is_public, arguments[0] == "watch", "{arguments:?}");
+        let elsewhere = |one: &String| one.replace("/dev/nvme0n1", "/nonexistent/drive");
+        let arguments: Vec<String> = arguments.iter().map(elsewhere).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        // No option is refused: it is the drive that is not there.
+        let complaint = complaint(&arguments, 2);
+        assert!(complaint.contains("/nonexistent/drive"), "{complaint}");
+    }
+}
+
 #[test]
 fn completions_know_schemes_profiles_workloads_and_experiments() {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
