@@ -155,11 +155,15 @@ fn the_manifest_for_a_cluster_starts_what_it_says() {
         .join("../../../scripts/anabranch-watch.kubernetes.yaml");
     let all = arguments(&fs::read_to_string(path).unwrap());
     assert_eq!(all.len(), 2);
+    let directory = TempDir::new().unwrap();
     for arguments in all {
         // Whoever is not on the machine is refused without it.
         let is_public = arguments.iter().any(|one| one == "--metrics-public");
         assert_eq!(is_public, arguments[0] == "watch", "{arguments:?}");
-        let elsewhere = |one: &String| one.replace("/dev/nvme0n1", "/nonexistent/drive");
+        let elsewhere = |one: &String| {
+            one.replace("/dev/nvme0n1", "/nonexistent/drive")
+                .replace("/var/lib/anabranch", text(directory.path()))
+        };
         let arguments: Vec<String> = arguments.iter().map(elsewhere).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         // No option is refused: it is the drive that is not there.
