@@ -74,7 +74,11 @@ pub fn add_endurance(
     let trace = found.config.get("trace").and_then(|name| name.as_str());
     let is_made = trace.is_some_and(|name| name.starts_with(SYNTHETIC));
     let measured = (!is_made).then_some((found.source.host_bytes, seconds));
-    let Some(endurance) = endurance(options, drive, measured)? else {
+    // A data sheet's limit is that of another drive than one made for the trace.
+    let whole = drive.scaled.map(|whole| whole.logical_bytes);
+    let own = options.tbw.is_none();
+    let logical_bytes = whole.or(own.then(|| drive.config.logical_bytes()));
+    let Some(endurance) = endurance(options, drive, logical_bytes, measured)? else {
         return Ok(());
     };
     found.endurance = Some(endurance);
@@ -82,13 +86,14 @@ pub fn add_endurance(
     Ok(())
 }
 
-/// The endurance of a drive, where it is known. `measured` are the bytes that the host wrote, and in how many seconds.
+/// The endurance of a drive, where it is known. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host wrote, and in how many seconds.
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor measured.
 pub fn endurance(
     options: &EnduranceOptions,
     drive: &ComparedDrive,
+    logical_bytes: Option<u64>,
     measured: Option<(u64, f64)>,
 ) -> Result<Option<Endurance>> {
     let Some(limit) = limit(options, Some(drive))? else {
@@ -105,9 +110,7 @@ pub fn endurance(
     }
     Ok(Some(Endurance {
         limit,
-        logical_bytes: drive
-            .scaled
-            .map_or(drive.config.logical_bytes(), |whole| whole.logical_bytes),
+        logical_bytes,
         writes_per_day,
         measured_seconds: measured.map(|(_, seconds)| seconds),
         years: options.years,

@@ -272,7 +272,7 @@ mod tests {
         ];
         let endurance = Endurance {
             limit: Limit::Host { bytes: 3652.5e12 },
-            logical_bytes: 1_000_000_000_000,
+            logical_bytes: Some(1_000_000_000_000),
             writes_per_day: Some(1e12),
             measured_seconds: Some(60.0),
             years: None,

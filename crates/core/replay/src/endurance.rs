@@ -10,8 +10,9 @@ const DAYS: f64 = 365.25;
 pub struct Endurance {
     /// The limit that is known.
     pub limit: Limit,
-    /// Bytes that the host sees of the drive, the whole one where it is scaled.
-    pub logical_bytes: u64,
+    /// Bytes that the host sees of the drive that has this limit, the whole one where it is scaled; null where the limit
+    /// is a data sheet's, and the drive that was compared is no such drive.
+    pub logical_bytes: Option<u64>,
     /// Bytes that the host writes a day; null where they are not known.
     pub writes_per_day: Option<f64>,
     /// Seconds over which they were measured; null where they were given.
@@ -49,7 +50,8 @@ pub struct Stands {
     pub host_bytes: f64,
     /// Years that it stands; null where the writes a day are not known.
     pub years: Option<f64>,
-    /// Writes of the whole drive a day that it stands for the years asked for; null where none are.
+    /// Writes of the whole drive a day that it stands for the years asked for; null where none are, or its capacity is
+    /// not known.
     pub drive_writes_per_day: Option<f64>,
     /// Price of a year; null where price or writes a day are not known.
     pub price_per_year: Option<f64>,
@@ -64,12 +66,15 @@ impl Endurance {
         };
         let per_day = self.writes_per_day.filter(|bytes| *bytes > 0.0);
         let years = per_day.map(|bytes| host_bytes / bytes / DAYS);
-        let capacities = host_bytes / self.logical_bytes.max(1) as f64;
+        let capacity = self.logical_bytes.filter(|bytes| *bytes > 0);
+        let capacities = capacity.map(|bytes| host_bytes / bytes as f64);
         Stands {
             scheme: scheme.to_owned(),
             host_bytes,
             years,
-            drive_writes_per_day: self.years.map(|years| capacities / (years * DAYS)),
+            drive_writes_per_day: capacities
+                .zip(self.years)
+                .map(|(capacities, years)| capacities / (years * DAYS)),
             price_per_year: self.price.zip(years).map(|(price, years)| price / years),
         }
     }

@@ -136,7 +136,14 @@ impl ShadowPlan {
         host_bytes: u64,
         seconds: f64,
     ) -> Option<Endurance> {
-        endurance(&self.endurance, drive, Some((host_bytes, seconds))).ok()?
+        let logical_bytes = Some(drive.config.logical_bytes());
+        endurance(
+            &self.endurance,
+            drive,
+            logical_bytes,
+            Some((host_bytes, seconds)),
+        )
+        .ok()?
     }
 
     /// The options of the drive, as they are kept.

@@ -75,7 +75,8 @@ fn steps(place: &Place) -> String {
 fn started(place: &Place) -> Started {
     let folder = place.path("workloads/small");
     let mut command = Command::new(ANABRANCH);
-    command.args(words(&folder, &["--set", "CLIENT=sleep 1000"]));
+    // Without `exec`, a SIGINT at the moment at which bash 5.2 begins to wait makes it send itself SIGINT for good.
+    command.args(words(&folder, &["--set", "CLIENT=exec sleep 1000"]));
     let started = Started::new(command.process_group(0).stdin(Stdio::null()));
     wait_until("the client to begin", || steps(place).ends_with("run\n"));
     started

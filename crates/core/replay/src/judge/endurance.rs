@@ -36,7 +36,7 @@ impl Known<'_> {
             Limit::Flash { rated_erases, .. } => format!("by {rated_erases} rated erases a unit"),
             Limit::Host { bytes } => format!(
                 "if an ordinary drive just stands the {} of its data sheet",
-                rounded(bytes as u64)
+                decimal(bytes)
             ),
         };
         let rate = endurance.writes_per_day.map(|bytes| rounded(bytes as u64));
@@ -47,6 +47,22 @@ impl Known<'_> {
                 format!(", at {rate} a day, as this trace wrote for {seconds:.0} s")
             }
         };
-        format!("Endurance {limit}{rate}.")
+        let capacity = match (endurance.years, endurance.logical_bytes) {
+            (Some(_), None) => {
+                " Drive writes a day need that drive's capacity: name its profile with --device."
+            }
+            _ => "",
+        };
+        format!("Endurance {limit}{rate}.{capacity}")
     }
+}
+
+/// Bytes as data sheets have them.
+fn decimal(bytes: f64) -> String {
+    let units = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB")];
+    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit);
+    let (unit, name) = unit.unwrap_or((1.0, "bytes"));
+    let number = bytes / unit;
+    let digits = if number < 10.0 && unit > 1.0 { 1 } else { 0 };
+    format!("{number:.digits$} {name}")
 }

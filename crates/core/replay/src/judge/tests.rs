@@ -176,7 +176,7 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
             rated_erases: 3000,
             bytes: 1.6 * day * 365.25 * 5.0,
         },
-        logical_bytes: 1_000_000_000_000,
+        logical_bytes: Some(1_000_000_000_000),
         writes_per_day: Some(day),
         measured_seconds: None,
         years: Some(2.5),
@@ -211,7 +211,20 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
         bytes: day * 365.25 * 5.0,
     };
     result.endurance = Some(Endurance { limit, ..endurance });
-    assert_eq!(figures(&Verdict::of(&result)), expected);
+    let verdict = Verdict::of(&result);
+    assert_eq!(figures(&verdict), expected);
+    assert_eq!(
+        verdict.endurance,
+        "Endurance if an ordinary drive just stands the 1.8 PB of its data sheet, at 931 GiB a day."
+    );
+    // Another drive than the one of the data sheet was compared.
+    if let Some(endurance) = &mut result.endurance {
+        endurance.logical_bytes = None;
+    }
+    let verdict = Verdict::of(&result);
+    assert!(verdict.endurance.contains("name its profile with --device"));
+    let unknown = |one: &Stands| one.drive_writes_per_day.is_none() && one.years.is_some();
+    assert!(verdict.stands.iter().all(unknown));
     // No answer, no years.
     result.schemes[2].steady = false;
     let open = Verdict::of(&result);
