@@ -11,7 +11,7 @@ use anabranch_compare::{
     read_text, small_file,
 };
 use anabranch_placement::{KnownLifetimes, Names, SchemeSpec};
-use anabranch_replay::{Comparison, Lane, Start};
+use anabranch_replay::{Comparison, Lane, Start, Verdict};
 use anabranch_ssd::Config;
 use anabranch_trace::{Io, Operation, Tables};
 
@@ -353,10 +353,19 @@ fn halved(mut plan: Plan, watch: &mut dyn Watch) -> Result<Given> {
     Ok(Given::Plan(Box::new(plan)))
 }
 
-/// The scheme of a result that wrote least to the flash, with its settings, among those that do not know the future.
+/// The scheme of a result that its verdict recommends, with its settings; where that knows the future, the one of the
+/// others that wrote least to the flash.
 fn best(result: &Comparison) -> Option<SchemeSpec> {
+    let recommended = match &result.verdict {
+        Some(verdict) => verdict.best.clone(),
+        None => Verdict::of(result).best,
+    };
     let mut schemes: Vec<_> = result.schemes.iter().collect();
-    schemes.sort_by_key(|scheme| scheme.media_bytes);
+    // The verdict refuses schemes that the least bytes alone would choose: hints that the kernel did not pass on.
+    schemes.sort_by_key(|scheme| {
+        let is_other = recommended.as_ref() != Some(&scheme.name);
+        (is_other, scheme.media_bytes)
+    });
     schemes.into_iter().find_map(|found| {
         let parameters: Vec<String> = found
             .parameters
