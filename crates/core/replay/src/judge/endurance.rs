@@ -26,7 +26,7 @@ impl Known<'_> {
 
     /// The grounds of the endurance in a sentence; empty where none is known.
     pub(super) fn endurance_words(&self, answer: Answer) -> String {
-        let Some(endurance) = &self.outcome.endurance else {
+        let (Some(endurance), Some(_)) = (&self.outcome.endurance, self.before) else {
             return String::new();
         };
         if answer == Answer::NoAnswerYet {

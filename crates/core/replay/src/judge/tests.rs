@@ -225,6 +225,11 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
     assert!(verdict.endurance.contains("name its profile with --device"));
     let unknown = |one: &Stands| one.drive_writes_per_day.is_none() && one.years.is_some();
     assert!(verdict.stands.iter().all(unknown));
+    // Nor without an ordinary drive beside it.
+    let mut alone = result.clone();
+    alone.schemes.retain(|scheme| scheme.name != "baseline+gc");
+    let alone = Verdict::of(&alone);
+    assert!(alone.stands.is_empty() && alone.endurance.is_empty());
     // No answer, no years.
     result.schemes[2].steady = false;
     let open = Verdict::of(&result);
