@@ -107,7 +107,7 @@ fn tracing(found: &Findings) -> Verdict {
         Ok(tracing) => tracing,
     };
     let hook = if tracing.has_kprobes {
-        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped."
+        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is skipped only while its processor is in a call about an eBPF map, and counted."
     } else {
         "`record`, `run` and `steer` see who writes; there are no kprobes, so requests are seen by a tracepoint: on kernels that run it preemptibly (7.0 and later) some are skipped, and counted."
     };

@@ -32,7 +32,8 @@ pub struct Support {
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// With kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
-    /// A kprobe's program is never skipped for another that was preempted; a tracepoint's is, from 7.0 on.
+    /// A kprobe's program is not skipped for another that was preempted, as a tracepoint's is from 7.0 on; it is while a
+    /// thread of its processor is in a call about a map.
     pub queued_flag: Option<u32>,
 }
 

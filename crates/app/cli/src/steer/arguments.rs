@@ -22,7 +22,7 @@ Where the file system hands life-time hints on (`anabranch doctor`), each file's
 /// Whether a model of the drive is fed with the same writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Shadow {
-    /// On drives of up to 64 GiB: a model holds some 20 bytes for each page of 4 KiB
+    /// On drives of up to 64 GiB: the models hold some 20 bytes for each page of 4 KiB
     Auto,
     /// Yes
     On,

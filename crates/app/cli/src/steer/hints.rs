@@ -106,7 +106,7 @@ fn rules(arguments: &SteerArguments) -> Result<(SchemeSpec, FileRules)> {
     let scheme = SchemeSpec::read(&arguments.scheme, &read_text).map_err(CommandError::usage)?;
     let refused = |reason| {
         CommandError::wrong_use(format!(
-            "--scheme: {reason}; --scheme manual:rules=mine.toml works, and so do the shipped sets, such as sqlite"
+            "--scheme: {reason}; --scheme manual:rules=mine.toml works, and so do the shipped sets, as in manual:rules=sqlite"
         ))
     };
     let rules = FileRules::of(&scheme).map_err(refused)?;

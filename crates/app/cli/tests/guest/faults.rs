@@ -1,5 +1,5 @@
-//! A steered drive's data, and its waiting requests, when drive or server fail (docs/steer.md, "When
-//! something fails").
+//! A steered drive's data, and its waiting requests, when drive or server fail (docs/steer-operation.md,
+//! "When something fails").
 
 use std::{cell::RefCell, net::SocketAddr, path::Path};
 

@@ -18,7 +18,7 @@ pub const WHOLE: [Said; 6] = [
     (
         Tracing,
         Yes,
-        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped.",
+        "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is skipped only while its processor is in a call about an eBPF map, and counted.",
         "",
     ),
     (
@@ -142,7 +142,7 @@ pub const CASES: &[Case] = &[
         changed: &[(
             Tracing,
             Partly,
-            "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is never skipped. Files of direct writes are not seen.",
+            "`record`, `run` and `steer` see who writes; requests are seen by a kprobe, which is skipped only while its processor is in a call about an eBPF map, and counted. Files of direct writes are not seen.",
             "",
         )],
     },
