@@ -142,6 +142,7 @@ fn alerts_ask_for_metrics_that_the_dashboard_shows() {
 }
 
 /// The arguments of the containers of a manifest, as JSON lists that may span lines.
+#[cfg(feature = "live")]
 fn arguments(manifest: &str) -> Vec<Vec<String>> {
     let lists = manifest.split("args: ").skip(1);
     let list = |rest: &str| serde_json::from_str(&rest[..=rest.find(']').unwrap()]).unwrap();
