@@ -20,7 +20,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-TRACES = Path(__file__).parent.parent / "traces"
+from leave_out import TRACES
+
 SCHEME = "anabranch+fdp"
 TARGETS = "rules,hints,fdp"
 # The longest that one trace may take.

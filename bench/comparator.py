@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-TRACES = Path(__file__).parent.parent / "traces"
+from leave_out import TRACES
+
 SCHEMES = ("baseline", "baseline+gc", "pcstream*", "anabranch", "anabranch+fdp")
 # Those that the former headline chose from.
 FORMER = ("baseline+gc", "pcstream*", "anabranch")

@@ -9,8 +9,7 @@ use crate::{
     source::SYNTHETIC,
 };
 
-/// Nanoseconds of a second, and seconds of a day.
-const SECOND_NS: f64 = 1e9;
+/// Seconds of a day.
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// Refuses options on endurance that are wrong by themselves, or that the drive cannot answer; `None` for a drive of
@@ -69,7 +68,7 @@ pub fn add_endurance(
     options: &EnduranceOptions,
     drive: &ComparedDrive,
 ) -> Result {
-    let seconds = found.source.lasted_ns() as f64 / SECOND_NS;
+    let seconds = found.source.lasted_s();
     // The clock of a load made by rule is no program's.
     let trace = found.config.get("trace").and_then(|name| name.as_str());
     let is_made = trace.is_some_and(|name| name.starts_with(SYNTHETIC));

@@ -38,6 +38,18 @@ pub fn options_of(words: &[String], comparison: &ComparisonOptions) -> Result<Re
     })
 }
 
+/// The same, with what is asked of the drive's endurance.
+fn question(
+    words: &[String],
+    comparison: &ComparisonOptions,
+    endurance: &EnduranceOptions,
+) -> Result<ReplayOptions> {
+    Ok(ReplayOptions {
+        endurance: endurance.clone(),
+        ..options_of(words, comparison)?
+    })
+}
+
 /// Completes the answer of a live run from its recording: adds the bound, which no live run can know. Where its own
 /// drive gives no answer yet, the recording is replayed on a drive that it fills, and that one answers.
 ///
@@ -81,10 +93,7 @@ pub fn filled(
         let Some(words) = now.fuller_drive() else {
             break;
         };
-        let options = ReplayOptions {
-            endurance: endurance.clone(),
-            ..options_of(&words, comparison)?
-        };
+        let options = question(&words, comparison, endurance)?;
         match replay(&options, &specs, &[source], watch) {
             Ok(mut found) => best = found.pop().or(best),
             Err(fault) => {
@@ -109,10 +118,8 @@ pub fn of_recording(
 ) -> Result<Option<Comparison>> {
     let comparison = ComparisonOptions::default();
     let specs = schemes(&comparison, true, &read_text)?;
-    let options = ReplayOptions {
-        endurance: endurance.clone(),
-        ..options_of(&["--fill", "90%"].map(str::to_owned), &comparison)?
-    };
+    let words = ["--fill", "90%"].map(str::to_owned);
+    let options = question(&words, &comparison, endurance)?;
     let Some(first) = replay(&options, &specs, &[source], watch)?.pop() else {
         return Ok(None);
     };

@@ -15,6 +15,12 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// The unit of days, hours or minutes that suits a time, in seconds, and its name; `None` for less than two minutes.
+pub fn time_unit(seconds: f64) -> Option<(f64, &'static str)> {
+    let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
+    units.into_iter().find(|(unit, _)| seconds >= 2.0 * unit)
+}
+
 /// A ratio as text, to three decimals; a dash for `None`.
 pub fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))

@@ -1,7 +1,7 @@
 //! Would streams pay here? A rule over the schemes' figures.
 
 use anabranch_replay::{DriveKind, Endurance, ORDINARY, Stands, WORTH};
-use anabranch_report::{bytes, ratio};
+use anabranch_report::{bytes, ratio, time_unit};
 use serde::Serialize;
 
 use crate::scheme_view::SchemeView;
@@ -180,16 +180,11 @@ fn standing_words(stands: &[Stands], endurance: Option<&Endurance>) -> String {
 
 /// A time in the unit that suits it.
 fn span(seconds: f64) -> String {
-    let units = [
-        (YEAR_SECONDS, "years"),
-        (86_400.0, "days"),
-        (3600.0, "hours"),
-        (60.0, "minutes"),
-    ];
-    let (unit, name) = units
-        .into_iter()
-        .find(|(unit, _)| seconds >= 2.0 * unit)
-        .unwrap_or((1.0, "seconds"));
+    let (unit, name) = if seconds >= 2.0 * YEAR_SECONDS {
+        (YEAR_SECONDS, "years")
+    } else {
+        time_unit(seconds).unwrap_or((1.0, "seconds"))
+    };
     format!("{:.0} {name}", (seconds / unit).max(1.0))
 }
 

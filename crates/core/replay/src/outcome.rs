@@ -104,6 +104,11 @@ impl Source {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
+    /// The same time in seconds.
+    pub fn lasted_s(&self) -> f64 {
+        self.lasted_ns() as f64 / 1e9
+    }
+
     /// Counts one request.
     pub fn count(&mut self, io: &Io) {
         if self.records == 0 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anabranch_report::bytes;
+use anabranch_report::{bytes, time_unit};
 use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey};
 use serde_json::json;
 
@@ -200,8 +200,7 @@ fn skipped(skipped: &Skipped) -> String {
 /// Nanoseconds as text, in the unit that suits them.
 fn span(ns: u64) -> String {
     let s = ns as f64 / 1e9;
-    let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
-    match units.into_iter().find(|(unit, _)| s >= 2.0 * unit) {
+    match time_unit(s) {
         Some((unit, name)) => format!("{:.2} {name}", s / unit),
         None => format!("{s:.6} s"),
     }

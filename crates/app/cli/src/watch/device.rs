@@ -430,7 +430,7 @@ impl Watched {
         let unlisted = contexts.split_off(contexts.len().min(CONTEXTS));
         let unlisted_bytes = unlisted.iter().map(|context| context.written_bytes);
         let drive = self.model.drive();
-        let seconds = source.lasted_ns() as f64 / 1e9;
+        let seconds = source.lasted_s();
         let endurance = plan.endurance(drive, source.host_bytes, seconds);
         let load = Load {
             capacities: source.capacities_written,
