@@ -16,7 +16,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from anabranch._advice import Exported, contexts, coverage, export, report
-from anabranch._core import AnabranchError, UsageError, WorkError, Write, __version__
+from anabranch._core import (
+    AnabranchError,
+    UsageError,
+    WorkError,
+    Write,
+    Writes,
+    __version__,
+)
 from anabranch._device import Device
 from anabranch._lists import devices, schemes
 from anabranch._live import import_, record, run
@@ -39,6 +46,7 @@ __all__ = [
     "UsageError",
     "WorkError",
     "Write",
+    "Writes",
     "__version__",
     "contexts",
     "coverage",

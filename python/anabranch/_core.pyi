@@ -38,6 +38,32 @@ class Write:
     def now_pages(self) -> int:
         """Logical time: pages the host had written before."""
 
+class Writes:
+    """What a scheme is asked about by ``assign_batch``: the columns of :class:`Write` for many
+    write requests, in their order, as NumPy arrays that cannot be written to."""
+
+    @property
+    def first_page(self) -> npt.NDArray[np.uint32]:
+        """First logical pages."""
+    @property
+    def pages(self) -> npt.NDArray[np.uint32]:
+        """Numbers of pages, at least 1."""
+    @property
+    def context(self) -> npt.NDArray[np.uint32]:
+        """Who wrote: rows of the context table."""
+    @property
+    def file(self) -> npt.NDArray[np.uint32]:
+        """The files they belong to: rows of the file table."""
+    @property
+    def hint(self) -> npt.NDArray[np.uint8]:
+        """The write hints by the kernel's number."""
+    @property
+    def tenant(self) -> npt.NDArray[np.uint32]:
+        """Which of several programs on one drive."""
+    @property
+    def now_pages(self) -> npt.NDArray[np.uint64]:
+        """Logical times: pages the host had written before each."""
+
 class TraceCore:
     @staticmethod
     def read(path: str | PathLike[str], format: str | None = None) -> TraceCore: ...

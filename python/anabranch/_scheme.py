@@ -14,6 +14,10 @@ class Scheme:
     object; an object serves all drives in turn. Slow, every write being a call into Python,
     but right: the device, the counters and the order of calls are those of built-in schemes.
 
+    A class with ``assign_batch(writes)`` in place of :meth:`assign` is asked about up to 16,384
+    requests at once: :class:`Writes`, NumPy arrays, for which it answers with an array of streams.
+    It does not hear of discards among them before it has answered.
+
     >>> import anabranch
     >>> class Parity(anabranch.Scheme):
     ...     def assign(self, write):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import anabranch
@@ -80,11 +81,29 @@ class ByHint(Scheme):
         return min(max(write.hint - 1, 0), self.streams - 1)
 
 
+class ByHints:
+    """The same for many writes at once."""
+
+    relocation = "substream"
+
+    def begin(self, drive: dict[str, int]) -> None:
+        self.streams = drive["host_streams"]
+        self.asked = 0
+
+    def assign_batch(self, writes: anabranch.Writes) -> np.ndarray:
+        assert len(writes.first_page) == len(writes.now_pages) <= 16_384
+        self.asked += 1
+        return np.clip(writes.hint.astype(int) - 1, 0, self.streams - 1)
+
+
 def test_a_scheme_in_python_counts_as_its_twin_in_rust() -> None:
+    many = ByHints()
     result = anabranch.replay(
-        DEMO, ["baseline", "hints+substream", Single, ByHint], quick=True
+        DEMO, ["baseline", "hints+substream", Single, ByHint, many], quick=True
     ).schemes.set_index("scheme")
-    for python, rust in (("Single", "baseline"), ("ByHint", "hints+substream")):
+    assert 1 < many.asked < 100
+    twins = (("Single", "baseline"), ("ByHint", "hints+substream"), ("ByHints", "hints+substream"))
+    for python, rust in twins:
         for column in ("media_bytes", "copied_bytes", "erased_units", "discarded_bytes"):
             assert result.loc[python, column] == result.loc[rust, column]
 
@@ -137,6 +156,25 @@ def test_what_a_scheme_raises_ends_the_comparison() -> None:
         anabranch.replay(DEMO, [3])
     with pytest.raises(UsageError, match="give one another name"):
         anabranch.replay(DEMO, [Single, Single])
+
+
+def test_an_answer_to_many_writes_that_is_no_array_of_their_streams_ends_the_comparison() -> None:
+    def scheme(answer):
+        return type("Batch", (), {"assign_batch": lambda _, writes: answer(len(writes.pages))})
+
+    wrong = {
+        "answered 1 streams for ": lambda count: [0],
+        "answered 99: the drive has the streams 0 to 7": lambda count: np.full(count, 99),
+        "answered -1: the drive": lambda count: np.full(count, -1),
+    }
+    for words, answer in wrong.items():
+        with pytest.raises(UsageError, match=words):
+            anabranch.replay(DEMO, scheme(answer))
+    with pytest.raises(TypeError):
+        anabranch.replay(DEMO, scheme(lambda count: np.full(count, 0.5)))
+    by_page = type("Batch", (), {"by_page": True, "assign_batch": None})
+    with pytest.raises(UsageError, match="assign_batch, which is asked about whole requests"):
+        anabranch.replay(DEMO, by_page)
 
 
 def test_the_interpreter_is_free_while_the_core_runs() -> None:

@@ -7,7 +7,7 @@ use anabranch_lifetime::ContextProfiles;
 use anabranch_placement::{Names, Policy, Write};
 use anabranch_replay::{FilesWritten, labels};
 use anabranch_ssd::PageRange;
-use anabranch_trace::{Context, ContextId, ContextKind, Frame, Io, Tables};
+use anabranch_trace::{Context, ContextId, ContextKind, Frame, Io, Tables, unnamed_functions};
 use serde::Serialize;
 
 use crate::reading::{Measure, PAGE_BYTES, Reading, TABLE_BYTES, addresses, host_policy, tables};
@@ -30,6 +30,9 @@ pub struct Contexts {
     /// too short.
     #[serde(skip)]
     pub lost_events: u64,
+    /// Sentences on functions that have no names, with remedies.
+    #[serde(skip)]
+    pub remedies: Vec<String>,
 }
 
 /// One program context over the whole trace.
@@ -86,6 +89,7 @@ pub fn contexts(source: &dyn Requests, streams: u16, watch: &mut dyn Watch) -> R
         page_bytes: PAGE_BYTES,
         contexts: survey.rows(&tables.contexts, written_pages),
         lost_events: tables.capture.lost_events,
+        remedies: unnamed_functions(&tables.contexts),
     })
 }
 

@@ -422,6 +422,13 @@ pub struct ImportArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("profiles", |profile| profile.help(
+        "Device profile: a name `anabranch devices` lists, or a TOML file [default: the drive that the trace was \
+         recorded for, else demo]. One that is far larger than what fills it is scaled"
+    )),
+    mut_arg("size", |size| size.help("Bytes the host sees [default: the captured device's, else the profile's]"))
+)]
 pub struct ReplayArguments {
     /// Traces: files, or `synthetic:NAME[:size=BYTES,write=BYTES,seed=N]`, a load made by rule:
     /// fio-fms16, fio-emmc, fio-zipf, fio-passes, fio-three-streams, cachelib, kv-cache-llm, cassandra, rocksdb-ycsb,

@@ -11,35 +11,6 @@ use crate::{arguments::ContextsArguments, error::Result, output::json, progress:
 const GENERATIONS: &str = "generation N: what was made of files of generation N-1 that the thread had read; \
                            generation 0 was made of none\n";
 
-/// A program that runs others, whose own calls say nothing of what these do.
-struct Runtime {
-    name: &'static str,
-    /// Beginnings of the names of its functions.
-    calls: &'static [&'static str],
-}
-
-const RUNTIMES: [Runtime; 3] = [
-    Runtime {
-        name: "Python",
-        calls: &["Py", "_Py", "method_vectorcall", "cfunction_"],
-    },
-    Runtime {
-        name: "Java",
-        calls: &["JavaCalls::", "jni_invoke", "JavaThread::", "Java_java_"],
-    },
-    Runtime {
-        name: "Node",
-        calls: &["node::", "v8::"],
-    },
-];
-
-impl Runtime {
-    fn runs(&self, row: &ContextRow) -> bool {
-        let is_own = |call: &String| self.calls.iter().any(|own| call.starts_with(own));
-        row.path.iter().any(is_own)
-    }
-}
-
 /// Prints the contexts of a trace, those with most bytes first.
 pub fn contexts(arguments: &ContextsArguments) -> Result {
     let source = source::open(&arguments.trace, None, arguments.quick)?;
@@ -82,8 +53,8 @@ fn describe(found: &Contexts, most: usize, look: &Look) -> String {
     if shown.iter().any(|row| row.label.contains(", generation ")) {
         text += GENERATIONS;
     }
-    for remedy in remedies(shown) {
-        text += &format!("{}\n", foreign(&remedy));
+    for remedy in without_symbols(shown).iter().chain(&found.remedies) {
+        text += &format!("{}\n", foreign(remedy));
     }
     if found.lost_events > 0 {
         text += &format!(
@@ -100,38 +71,29 @@ fn label(row: &ContextRow) -> &str {
     row.label.strip_suffix(&number).unwrap_or(&row.label)
 }
 
-/// Sentences on calls that have no name: programs without symbols, and interpreters.
-fn remedies(rows: &[ContextRow]) -> Vec<String> {
-    let mut bare = BTreeSet::new();
-    let mut managed = BTreeSet::new();
-    for row in rows {
-        let offsets = row.path.iter().filter_map(|call| call.split_once("+0x"));
-        let is_runtime = |object: &str| object.starts_with("lib") || object.starts_with("ld-");
-        bare.extend(
-            offsets
-                .map(|(object, _)| object)
-                .filter(|object| !is_runtime(object)),
-        );
-        managed.extend(
-            RUNTIMES
-                .iter()
-                .find(|runtime| runtime.runs(row))
-                .map(|runtime| runtime.name),
-        );
-    }
-    let managed = managed.into_iter().map(|name| {
-        format!("the calls of {name} are the runtime's own: functions of its scripts or classes have no names in a trace, so that files and threads tell them apart")
-    });
+/// A sentence on programs without symbols.
+fn without_symbols(rows: &[ContextRow]) -> Option<String> {
+    let calls = rows.iter().flat_map(|row| &row.path);
+    let offsets = calls.filter_map(|call| call.split_once("+0x"));
+    // Code in brackets lies in no file.
+    let is_runtime = |object: &str| {
+        ["lib", "ld-", "["]
+            .iter()
+            .any(|own| object.starts_with(own))
+    };
+    let bare: BTreeSet<&str> = offsets
+        .map(|(object, _)| object)
+        .filter(|object| !is_runtime(object))
+        .collect();
     let names: Vec<&str> = bare.into_iter().collect();
-    let bare = (!names.is_empty()).then(|| {
+    (!names.is_empty()).then(|| {
         format!(
             "calls without a name are offsets, as in {0}+0x…: no symbols were found for {1}. Install the distribution's \
              debug package for it (…-dbgsym, …-debuginfo) before you record",
             names[0],
             names.join(", ")
         )
-    });
-    bare.into_iter().chain(managed).collect()
+    })
 }
 
 fn table(rows: &[ContextRow]) -> Grid {
@@ -198,6 +160,7 @@ mod tests {
             page_bytes: 4096,
             contexts: vec![row],
             lost_events: 0,
+            remedies: Vec::new(),
         };
         describe(&found, 20, &Look::default())
     }
@@ -222,10 +185,6 @@ mod tests {
             "{text}"
         );
         let text = described(row("x", &["write", "method_vectorcall_O"]));
-        assert!(
-            text.contains("the calls of Python are the runtime's own"),
-            "{text}"
-        );
         assert!(!text.contains("no symbols"), "{text}");
     }
 }

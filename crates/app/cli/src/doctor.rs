@@ -66,9 +66,13 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
             .map(|(found, verdicts)| as_json(found, verdicts, &[]));
         json["below"] = each.collect();
     }
+    let is_encrypted = asked.is_some_and(|path| is_encrypted("/".as_ref(), path));
+    if is_encrypted {
+        json["encrypted"] = ENCRYPTED.into();
+    }
     give(&json, arguments.output.as_deref(), arguments.json, || {
         let mut told = text(&found, &verdicts, &proofs);
-        if asked.is_some_and(|path| is_encrypted("/".as_ref(), path)) {
+        if is_encrypted {
             told += &format!("\n{ENCRYPTED}\n");
         }
         for (found, verdicts) in &below {

@@ -30,13 +30,11 @@ Example: record a card's commands, then put them to the rules and to a drive
   cat /sys/kernel/tracing/trace_pipe >phone.txt
   anabranch emmc phone.txt --device emmc-64g";
 
-/// The drive's options are declared for comparisons, which take the drive of a trace where it has one.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("profiles", |profile| profile.help(
         "Device profile: a name `anabranch devices` lists, or a TOML file [default: emmc-64g]"
-    )),
-    mut_arg("size", |size| size.help("Bytes the host sees [default: the profile's]"))
+    ))
 )]
 pub struct EmmcArguments {
     /// Text of the trace event mmc_request_start, plain or packed by gzip or zstd

@@ -227,7 +227,7 @@ fn life(group: &Group, of: fn(&Quantiles) -> f64) -> Cell {
     Cell::maybe(life, |times| format!("{times:.2}x"))
 }
 
-/// The columns of the summary. With few volumes the least and the most take the place of tenths; CSV has all.
+/// The columns of the summary. With few volumes the least and the most take the place of tenths; CSV has both.
 fn figures(is_csv: bool, are_few: bool) -> Vec<Figure> {
     let all: [(Figure, bool, bool); 14] = [
         (("cells", 1, |one| Cell::from(one.cells)), true, true),
@@ -316,7 +316,7 @@ fn render(groups: &[Group], look: &Look) -> String {
         return format!("{table}\n");
     }
     let spread = if are_few {
-        "p50 is the median; of so few there are no tenths, but the least and the most"
+        "p50 is the median; with so few cells, the least and the most stand in place of tenths"
     } else {
         "pN is what N % lie at or below"
     };

@@ -29,6 +29,15 @@ impl TableArguments {
     }
 }
 
+/// The look of a screen that is drawn on a terminal's standard error.
+#[cfg(feature = "live")]
+pub fn drawn() -> Look {
+    Look {
+        width: terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0)),
+        ..Look::default()
+    }
+}
+
 /// Whether the environment allows colours: <https://no-color.org> has any value but the empty one
 /// forbid them.
 fn allows_colour() -> bool {

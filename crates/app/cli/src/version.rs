@@ -42,9 +42,9 @@ fn long(commit: &str, built: [bool; 5], kernel: &str, types: bool) -> String {
         some => some,
     };
     let types = if types {
-        "has type information (BTF), which `run` and `record` need"
+        "has type information (BTF), which `run`, `record` and `watch` need"
     } else {
-        "has no type information (/sys/kernel/btf/vmlinux), which `run` and `record` need"
+        "has no type information (/sys/kernel/btf/vmlinux), which `run`, `record` and `watch` need"
     };
     format!(
         "{}\ncommit: {commit}\nbuilt in: {verbs}\nkernel: {kernel}, {types}",

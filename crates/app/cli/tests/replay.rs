@@ -253,7 +253,10 @@ fn wrong_use_is_met_with_the_remedy_and_status_2() {
         (vec!["--unit", "1000"], "no whole number of 4096-byte pages"),
         (vec!["--unit", "lots"], "64MiB"),
         (vec!["--over-provisioning", "0"], "over-provisioning"),
-        (vec!["--streams", "0"], "host_streams must be at least 1"),
+        (
+            vec!["--streams", "0"],
+            "--streams 1 is one without placement",
+        ),
         (
             vec!["--size", "16MiB", "--unit", "256KiB"],
             "does not fit a drive",

@@ -75,6 +75,23 @@ impl ComparedDrive {
         })
     }
 
+    /// The same drive without sampling; `None` where its pages would be too many to number.
+    pub fn whole(&self) -> Option<ComparedDrive> {
+        let thinned = self.thinned?;
+        let one_of = thinned.rate.pages();
+        let config = Config {
+            logical_pages: u32::try_from(thinned.logical_pages).ok()?,
+            page_bytes: self.config.page_bytes / one_of,
+            pages_per_unit: self.config.pages_per_unit.checked_mul(one_of)?,
+            ..self.config.clone()
+        };
+        Some(ComparedDrive {
+            config,
+            thinned: None,
+            ..self.clone()
+        })
+    }
+
     /// The drive's clock, where time is to be simulated.
     pub fn clock(&self, options: &TimeOptions) -> Result<Option<Clock>> {
         let Some(kind) = options.issue else {
@@ -243,14 +260,23 @@ pub(crate) fn resize(profile: &mut Profile, bytes: u64) {
     profile.geometry.logical_bytes = Some(bytes);
 }
 
+/// The unit of `5MB`, which people write for `5MiB`.
+const MEGABYTE: u64 = 1_000_000;
+
 /// Gives the profile another erase unit, striped over as many of the dies as divide it evenly. The
 /// size of the drive stays.
 pub(crate) fn set_unit(profile: &mut Profile, unit_bytes: u64) -> Result {
     let page = u64::from(profile.geometry.page_bytes);
     let pages = u32::try_from(unit_bytes / page.max(1)).unwrap_or(0);
     if pages == 0 || !unit_bytes.is_multiple_of(page) {
+        let meant = match unit_bytes / MEGABYTE {
+            megabytes @ 1.. if unit_bytes.is_multiple_of(MEGABYTE) => {
+                format!("; did you mean {megabytes}MiB?")
+            }
+            _ => String::new(),
+        };
         return Err(CompareError::wrong_use(format!(
-            "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large"
+            "an erase unit of {unit_bytes} bytes is no whole number of {page}-byte pages, or too large{meant}"
         )));
     }
     resize(profile, profile.logical_bytes());

@@ -46,8 +46,7 @@ pub fn from_one(text: &str) -> Result<NonZeroUsize, String> {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Drive"))]
 #[serde(default, deny_unknown_fields)]
 pub struct DriveOptions {
-    /// Device profile: a name `anabranch devices` lists, or a TOML file [default: the drive that the
-    /// trace was recorded for, else demo]. Where it is far larger than what `replay` has to fill it, it is scaled
+    /// Device profile: a name `anabranch devices` lists, or a TOML file [default: demo]
     #[serde(rename = "device", deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",
@@ -59,7 +58,7 @@ pub struct DriveOptions {
         )
     )]
     pub profiles: Vec<String>,
-    /// Bytes the host sees [default: the captured device's, else the profile's]
+    /// Bytes the host sees [default: the profile's]
     #[serde(deserialize_with = "text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
     pub size: Option<String>,
@@ -70,7 +69,7 @@ pub struct DriveOptions {
         arg(long, value_name = "SHARE", value_delimiter = ',')
     )]
     pub over_provisioning: Vec<String>,
-    /// Bytes of an erase unit [default: the profile's; smaller where the trace decides the size and they would be too few]
+    /// Bytes of an erase unit [default: the profile's; smaller where they would be too few]
     #[serde(deserialize_with = "text_list")]
     #[cfg_attr(
         feature = "clap",

@@ -95,6 +95,9 @@ impl DriveSpec {
                     profile.geometry.page_bytes,
                     works(&profile)
                 )),
+                ConfigError::Zero("host_streams") => CompareError::wrong_use(format!(
+                    "{label}: a drive has the default stream at least: --streams 1 is one without placement"
+                )),
                 ConfigError::TooManyPages(_) => CompareError::wrong_use(format!(
                     "{label}: {} and their spare have more than the 2^32 pages of {} that a drive can have{}",
                     Bytes(profile.logical_bytes()),

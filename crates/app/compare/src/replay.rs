@@ -11,7 +11,7 @@ use std::{
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
 use anabranch_replay::{Comparison, FleetError, Foresight, Start};
 use anabranch_ssd::state::SavedDrive;
-use anabranch_trace::Sample;
+use anabranch_trace::{Rate, Sample};
 use serde_json::{Value, json};
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     options::ReplayOptions,
     pass::{Changes, pass},
     running::Running,
-    sampling::{ERROR, Sampling, samples, untimed},
+    sampling::{ERROR, SAMPLES, Sampling, samples, untimed},
     saved,
     source::Requests,
     watch::Watch,
@@ -200,6 +200,12 @@ fn cells(
     if let Some(words) = unasked(options, &origin, source, &cells) {
         watch.say(&words);
     }
+    let streams = cells.iter().map(|cell| cell.drive.config.host_streams);
+    if let Some(most) = streams.max().filter(|streams| *streams > MOST_HANDLES) {
+        watch.say(&format!(
+            "--streams {most}: no drive that is sold has so many; an NVMe namespace has {MOST_HANDLES} placement handles at most"
+        ));
+    }
     Ok(cells)
 }
 
@@ -219,6 +225,9 @@ fn possible(cells: impl Iterator<Item = Result<Case>>, watch: &mut dyn Watch) ->
     }
     Ok(possible)
 }
+
+/// The most placement handles of a namespace (NVM Express Base Specification 2.1, Namespace Management: NPHNDLS).
+const MOST_HANDLES: u16 = 128;
 
 /// The message for a drive that no option asked for.
 fn unasked(
@@ -264,7 +273,8 @@ fn unasked(
 }
 
 impl Case {
-    /// Replays the trace on the drive. With `--sample auto` it is replayed at finer and finer rates, until the error bars are narrow.
+    /// Replays the trace on the drive. With `--sample auto` it is replayed at finer and finer rates, until the error bars
+    /// are narrow, or the whole drive costs less.
     ///
     /// # Errors
     /// When a scheme does not fit the drive, or the trace does not, or cannot be read.
@@ -274,9 +284,24 @@ impl Case {
             return Ok(found);
         }
         question.source.check_twice()?;
+        let samples = question.options.comparison.samples.unwrap_or(SAMPLES);
+        let capture = question.source.tables().map(|tables| &tables.capture);
+        let is_whole = capture.is_none_or(|capture| capture.sampled.is_none());
         let mut cell = self.clone();
-        while !is_narrow(&found) {
-            let Some(drive) = cell.drive.finer() else {
+        while let Some(times) = too_wide(&found) {
+            let rate = cell.drive.rate();
+            let whole = cell
+                .drive
+                .whole()
+                .filter(|_| is_whole && costs_more(rate, samples, times));
+            if whole.is_some() {
+                watch.say(&format!(
+                    "--sample auto: at {rate} the widest error bar is {:.1} % of the WAF. {samples} samples at a rate that \
+                     narrows it cost more than the whole drive, so that is replayed",
+                    100.0 * ERROR * times
+                ));
+            }
+            let Some(drive) = whole.or_else(|| cell.drive.finer()) else {
                 break;
             };
             cell.drive = drive;
@@ -419,13 +444,36 @@ impl Case {
     }
 }
 
-/// Whether the error bar of each scheme's WAF is as narrow as `--sample auto` wants it.
-fn is_narrow(found: &Comparison) -> bool {
-    found.schemes.iter().all(|scheme| {
-        let error = scheme.sampled.as_ref().and_then(|sampled| sampled.error);
+/// How many times as wide as `--sample auto` wants it the widest error bar is; `None` where all are narrow enough.
+fn too_wide(found: &Comparison) -> Option<f64> {
+    let times = found.schemes.iter().filter_map(|scheme| {
         // With one sample there is no spread, and the sample is the result.
-        error
-            .zip(scheme.waf)
-            .is_none_or(|(error, waf)| error < ERROR * waf)
-    })
+        let error = scheme.sampled.as_ref()?.error?;
+        Some(error / (ERROR * scheme.waf?))
+    });
+    times.reduce(f64::max).filter(|times| *times >= 1.0)
+}
+
+/// Whether samples that narrow an error bar by so many times cost more than the whole drive. By the rule that variance is
+/// proportional to the pages that one page stands for; what has been spent on the way, and on reading the trace for each
+/// rate, doubles the cost (our choice).
+fn costs_more(rate: Rate, samples: u32, times: f64) -> bool {
+    let needed = (f64::from(rate.pages()) / (times * times)).min(f64::from(rate.pages()) / 2.0);
+    2.0 * f64::from(samples) > needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::costs_more;
+    use anabranch_trace::Rate;
+
+    #[test]
+    fn the_whole_is_cheaper_where_error_bars_stay_wide() {
+        let at = |pages, samples, times| costs_more(Rate::one_of(pages).unwrap(), samples, times);
+        assert!(!at(1024, 4, 3.0));
+        assert!(!at(64, 4, 1.1));
+        assert!(at(64, 4, 3.0));
+        assert!(at(64, 16, 1.5));
+        assert!(at(8, 4, 1.0));
+    }
 }

@@ -22,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::TraceCore>()?;
     module.add_class::<device::DeviceCore>()?;
     module.add_class::<scheme::Write>()?;
+    module.add_class::<scheme::Writes>()?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(lists::schemes, module)?)?;
     module.add_function(wrap_pyfunction!(lists::devices, module)?)?;

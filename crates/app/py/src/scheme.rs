@@ -1,6 +1,7 @@
 //! Schemes written in Python: slow, but with the same results as any other.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -11,7 +12,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyDict, PyType},
+    types::{PyBytes, PyDict, PyType},
 };
 
 use crate::{errors::usage, patience::Shared};
@@ -52,6 +53,52 @@ impl Write {
     }
 }
 
+/// Writes for which a scheme must choose streams: the columns of [`Write`] as NumPy arrays, in the order of the writes.
+#[pyclass(frozen, get_all, module = "anabranch", skip_from_py_object)]
+#[derive(Debug)]
+pub struct Writes {
+    /// First logical pages, `uint32`.
+    first_page: Py<PyAny>,
+    /// Numbers of pages, `uint32`.
+    pages: Py<PyAny>,
+    /// Rows of the context table, `uint32`.
+    context: Py<PyAny>,
+    /// Rows of the file table, `uint32`.
+    file: Py<PyAny>,
+    /// Write hints, `uint8`.
+    hint: Py<PyAny>,
+    /// Numbers of programs, `uint32`.
+    tenant: Py<PyAny>,
+    /// Logical times, `uint64`.
+    now_pages: Py<PyAny>,
+}
+
+impl Writes {
+    fn of(py: Python<'_>, writes: &[anabranch_placement::Write]) -> PyResult<Writes> {
+        let numpy = py.import("numpy")?;
+        let array = |kind: &str, bytes: Vec<u8>| -> PyResult<Py<PyAny>> {
+            let array = numpy.call_method1("frombuffer", (PyBytes::new(py, &bytes), kind))?;
+            Ok(array.unbind())
+        };
+        let words = |value: &dyn Fn(&anabranch_placement::Write) -> u32| {
+            let bytes = writes.iter().flat_map(|write| value(write).to_ne_bytes());
+            array("u4", bytes.collect())
+        };
+        let times = writes
+            .iter()
+            .flat_map(|write| write.now_pages.to_ne_bytes());
+        Ok(Writes {
+            first_page: words(&|write| write.pages.first)?,
+            pages: words(&|write| write.pages.count)?,
+            context: words(&|write| write.context.0)?,
+            file: words(&|write| write.file.0)?,
+            hint: array("u1", writes.iter().map(|write| write.hint as u8).collect())?,
+            tenant: words(&|write| write.tenant)?,
+            now_pages: array("u8", times.collect())?,
+        })
+    }
+}
+
 /// The first exception that a scheme raised; it ends the whole comparison.
 #[derive(Debug)]
 pub struct Trouble {
@@ -81,6 +128,9 @@ impl Trouble {
     }
 }
 
+/// The method that is asked about many writes at once.
+const BATCH: &str = "assign_batch";
+
 /// A scheme in Python before it has a drive: a class, which is instantiated for each drive, or an
 /// object.
 struct Guest {
@@ -100,9 +150,9 @@ impl fmt::Debug for Guest {
 /// Makes a scheme of a comparison from a Python class or object. `name` and `relocation` are
 /// optional attributes of it.
 pub fn python_scheme(scheme: &Bound<'_, PyAny>, trouble: &Arc<Trouble>) -> PyResult<SchemeSpec> {
-    if !scheme.hasattr("assign")? {
+    if !scheme.hasattr("assign")? && !scheme.hasattr(BATCH)? {
         return Err(PyTypeError::new_err(format!(
-            "{} is no scheme: it has no method assign(write)",
+            "{} is no scheme: it has no method assign(write) or {BATCH}(writes)",
             scheme.repr()?
         )));
     }
@@ -161,10 +211,19 @@ impl Guest {
             object.call_method1("begin", (drive(py, geometry)?,))?;
         }
         let by_page = object.getattr_opt("by_page")?;
+        let by_page = by_page.map_or(Ok(false), |flag| flag.is_truthy())?;
+        let by_batch = object.hasattr(BATCH)?;
+        if by_page && by_batch {
+            return Err(usage(format!(
+                "scheme \"{}\" has {BATCH}, which is asked about whole requests, and by_page",
+                self.name
+            )));
+        }
         Ok(Working {
             name: self.name.clone(),
             host_streams: geometry.host_streams,
-            by_page: by_page.map_or(Ok(false), |flag| flag.is_truthy())?,
+            by_page,
+            answers: by_batch.then(VecDeque::new),
             hears_deaths: object.hasattr("invalidate")?,
             hears_names: object.hasattr("learn")?,
             object: object.unbind(),
@@ -190,6 +249,8 @@ struct Working {
     object: Py<PyAny>,
     host_streams: u16,
     by_page: bool,
+    /// Streams of the writes that come next; `None` of a scheme that is asked about each write.
+    answers: Option<VecDeque<StreamId>>,
     hears_deaths: bool,
     hears_names: bool,
     trouble: Arc<Trouble>,
@@ -213,18 +274,57 @@ impl Working {
     fn stream(&self, answer: &Bound<'_, PyAny>) -> PyResult<StreamId> {
         match answer.extract::<u16>() {
             Ok(stream) if stream < self.host_streams => Ok(StreamId(stream)),
-            _ => Err(usage(format!(
-                "scheme \"{}\" answered {}: the drive has the streams 0 to {}",
-                self.name,
-                answer.repr()?,
-                self.host_streams.saturating_sub(1)
-            ))),
+            _ => Err(self.no_stream(&answer.repr()?.to_string())),
         }
+    }
+
+    fn no_stream(&self, answer: &str) -> PyErr {
+        usage(format!(
+            "scheme \"{}\" answered {answer}: the drive has the streams 0 to {}",
+            self.name,
+            self.host_streams.saturating_sub(1)
+        ))
+    }
+
+    /// Asks about many writes at once.
+    fn ask(&self, writes: &[anabranch_placement::Write]) -> Option<VecDeque<StreamId>> {
+        self.call(|py| {
+            let asked = Writes::of(py, writes)?;
+            let answer = self.object.bind(py).call_method1(BATCH, (asked,))?;
+            // Whatever NumPy takes for an array of whole numbers; it raises for what it cannot.
+            let array = py.import("numpy")?.call_method1("asarray", (answer,))?;
+            let array = array.call_method1("astype", ("i8", "K", "same_kind"))?;
+            let bytes = array.call_method0("tobytes")?;
+            let bytes = bytes.cast::<PyBytes>()?.as_bytes();
+            let streams: Vec<i64> = bytes
+                .chunks_exact(size_of::<i64>())
+                .filter_map(|word| Some(i64::from_ne_bytes(word.try_into().ok()?)))
+                .collect();
+            if streams.len() != writes.len() {
+                return Err(usage(format!(
+                    "scheme \"{}\" answered {} streams for {} writes",
+                    self.name,
+                    streams.len(),
+                    writes.len()
+                )));
+            }
+            let stream = |stream: i64| match u16::try_from(stream) {
+                Ok(known) if known < self.host_streams => Ok(StreamId(known)),
+                _ => Err(self.no_stream(&stream.to_string())),
+            };
+            streams.into_iter().map(stream).collect()
+        })
     }
 }
 
 impl Assign for Working {
     fn assign(&mut self, write: &anabranch_placement::Write) -> StreamId {
+        if let Some(answers) = &mut self.answers {
+            // Where nothing was announced, it is asked about this one alone.
+            let stream = answers.pop_front();
+            let alone = || self.ask(std::slice::from_ref(write))?.pop_front();
+            return stream.or_else(alone).unwrap_or(StreamId::DEFAULT);
+        }
         let asked = Write {
             first_page: write.pages.first,
             pages: write.pages.count,
@@ -277,5 +377,15 @@ impl Assign for Working {
 
     fn goes_by_page(&self) -> bool {
         self.by_page
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.answers.is_some()
+    }
+
+    fn announce(&mut self, writes: &[anabranch_placement::Write]) {
+        if self.answers.is_some() && !writes.is_empty() {
+            self.answers = Some(self.ask(writes).unwrap_or_default());
+        }
     }
 }

@@ -14,7 +14,7 @@ pub struct Grid {
     /// Traces: paths, patterns, `synthetic:` loads; from Python any fsspec address.
     #[serde(deserialize_with = "text_list")]
     pub traces: Vec<String>,
-    /// The form of the traces, where their names do not tell it.
+    /// The form of the traces; without one, it is found by their content.
     #[serde(default)]
     pub format: Option<String>,
     /// Schemes by name.

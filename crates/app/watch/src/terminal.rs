@@ -1,7 +1,7 @@
 //! A snapshot as people read it: a screen that is drawn in place, or a line for a log.
 
 use anabranch_replay::ContextLives;
-use anabranch_report::{bytes, foreign, ratio};
+use anabranch_report::{Look, bytes, foreign, ratio};
 
 use crate::{
     scheme_view::SchemeView,
@@ -10,26 +10,45 @@ use crate::{
 
 /// Contexts of a device on the screen (our choice: half a screen of two devices).
 const CONTEXTS: usize = 5;
+/// What stands before a device's answer, as before its rows.
+const INDENT: &str = "  ";
 /// Bars of a WAF: 1 is empty, 2 is full (our choice).
 const BARS: f64 = 20.0;
 
-/// The screen of a snapshot.
-pub fn screen(snapshot: &Snapshot) -> String {
+/// The screen of a snapshot, as wide as `look` has it: sentences are wrapped between words, rows are cut.
+pub fn screen(snapshot: &Snapshot, look: &Look) -> String {
     let mut lines = Vec::new();
     for device in &snapshot.devices {
-        lines.push(flow(device));
+        lines.push(look.wrapped(&flow(device)));
         let names = device
             .schemes
             .iter()
             .map(|scheme| scheme.name.chars().count());
         let width = names.max().unwrap_or(0);
-        lines.extend(device.schemes.iter().map(|scheme| row(scheme, width)));
-        lines.extend(device.drive.iter().map(drive));
-        lines.extend(device.contexts.iter().take(CONTEXTS).map(context));
-        lines.push(format!("  {}", device.answer.words));
+        let rows = device.schemes.iter().map(|scheme| row(scheme, width));
+        let contexts = device.contexts.iter().take(CONTEXTS).map(context);
+        let rows = rows.chain(device.drive.iter().map(drive)).chain(contexts);
+        lines.extend(rows.map(|row| cut(row, look)));
+        let inner = Look {
+            width: look.width.map(|width| width.saturating_sub(INDENT.len())),
+            ..*look
+        };
+        let answer = inner.wrapped(&device.answer.words);
+        lines.extend(answer.lines().map(|line| format!("{INDENT}{line}")));
     }
-    lines.push(own(&snapshot.own, snapshot.watched_s));
+    lines.push(look.wrapped(&own(&snapshot.own, snapshot.watched_s)));
     lines.join("\n")
+}
+
+/// A row that ends where the terminal does.
+fn cut(row: String, look: &Look) -> String {
+    match look.width {
+        Some(width) if row.chars().count() > width => {
+            let kept: String = row.chars().take(width.saturating_sub(1)).collect();
+            format!("{kept}…")
+        }
+        _ => row,
+    }
 }
 
 /// The line of one device for a log.
@@ -102,8 +121,9 @@ fn context(context: &ContextLives) -> String {
         || "lives on".to_owned(),
         |half| format!("half outlives {}", bytes(*half)),
     );
+    // Columns, the widest last: `half outlives 1023.99 MiB` has 25 letters.
     format!(
-        "  {:>10} by {}; {half}",
+        "  {:>11}  {half:25}  {}",
         bytes(context.written_bytes),
         foreign(name)
     )
@@ -116,4 +136,20 @@ fn own(own: &Own, watched_s: f64) -> String {
         bytes(own.memory_bytes),
         bytes(own.kernel_bytes)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_ends_where_the_terminal_does() {
+        let look = |width| Look {
+            width,
+            ..Look::default()
+        };
+        assert_eq!(cut("  1.20 GiB".into(), &look(Some(8))), "  1.20 …");
+        assert_eq!(cut("  1.20 GiB".into(), &look(Some(10))), "  1.20 GiB");
+        assert_eq!(cut("  1.20 GiB".into(), &look(None)), "  1.20 GiB");
+    }
 }

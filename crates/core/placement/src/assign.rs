@@ -114,6 +114,16 @@ pub trait Assign: Send {
     /// their cache misses overlap. Changes nothing.
     fn prefetch(&self, _pages: &[u32]) {}
 
+    /// Whether [`Assign::announce`] is to be called, which costs a list of writes.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// The writes that come next, in order: [`Assign::assign`] is called for each of them before the next announcement,
+    /// unless the drive takes no more. A discard among them is not announced. A lane that performs its requests one by
+    /// one announces none.
+    fn announce(&mut self, _writes: &[Write]) {}
+
     /// The host discarded `pages` at logical time `now_pages`: the data there died. Pages without
     /// data are to be ignored (file systems discard far more than they wrote).
     fn discard(&mut self, _pages: PageRange, _now_pages: u64) {}

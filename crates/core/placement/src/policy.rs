@@ -114,6 +114,16 @@ impl Policy {
         self.host().prefetch(pages);
     }
 
+    /// Whether the host half wants to be told of writes before they come ([`Assign::looks_ahead`]).
+    pub fn looks_ahead(&self) -> bool {
+        self.host().looks_ahead()
+    }
+
+    /// Tells the host half of the writes that come next ([`Assign::announce`]).
+    pub fn announce(&mut self, writes: &[Write]) {
+        self.host_mut().announce(writes);
+    }
+
     /// Tells the host half that the host discards pages at logical time `now_pages`
     /// ([`Assign::discard`]).
     pub fn discard(&mut self, pages: PageRange, now_pages: u64) {

@@ -108,7 +108,7 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether the scheme is a bound: other schemes are measured by how much of the way from `baseline` to it they go.
+    /// Whether the scheme is a bound: other schemes are measured by how much of the way from `baseline+gc` to it they go.
     fn is_bound(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The share of the way from a drive without streams to a bound that a scheme covers.
+//! The share of the way from an ordinary drive to a bound that a scheme covers.
 
 use crate::{outcome::SchemeResult, verdict::ORDINARY};
 

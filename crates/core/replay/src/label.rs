@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use anabranch_trace::{Context, ContextId, ContextKind, Frame};
+use anabranch_trace::{COMPILED, Context, ContextId, ContextKind, Frame, is_of_runtime};
 
 mod files;
 mod patterns;
@@ -36,14 +36,16 @@ const GO: [&str; 12] = [
 ];
 /// Beginnings of the names of interpreters' functions, which say what runs a script and not what the script does.
 const INTERPRETERS: [&str; 6] = ["Py", "_Py", "py_", "PyEval", "v8::", "node::"];
-/// Functions at the beginning or end of nearly every path.
-const EVERYWHERE: [&str; 6] = [
+/// Functions at the beginning or end of nearly every path; the last two are Java's.
+const EVERYWHERE: [&str; 8] = [
     "main",
     "_start",
     "start_thread",
     "__libc_start_main",
     "__libc_start_call_main",
     "clone",
+    "Interpreter",
+    "StubRoutines",
 ];
 
 /// A label for each of these contexts, in their order. `median_life` is the median lifetime of what a context wrote, in
@@ -269,7 +271,12 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     };
     let is_go =
         named().any(|(_, symbol)| symbol.starts_with("runtime.") || symbol.starts_with("main."));
-    let tells = |frame: &Frame, symbol: &str| !is_runtime(frame) && !EVERYWHERE.contains(&symbol);
+    let is_compiled = frames.iter().any(|frame| frame.object == COMPILED);
+    let tells = |frame: &Frame, symbol: &str| {
+        // Where functions of the program have names, those of what runs it tell nothing.
+        let runs_others = is_compiled && is_of_runtime(frame);
+        !is_runtime(frame) && !runs_others && !EVERYWHERE.contains(&bare(symbol))
+    };
     let is_own = |symbol: &str| {
         let is_interpreter = INTERPRETERS.iter().any(|prefix| symbol.starts_with(prefix));
         let is_library = is_go && GO.contains(&package(symbol));
@@ -277,9 +284,9 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     };
     let telling = || named().filter(|(frame, symbol)| tells(frame, symbol));
     let own = telling().filter(|(_, symbol)| is_own(symbol));
-    let mut calls: Vec<String> = own.map(|(_, symbol)| short(symbol)).collect();
+    let mut calls: Vec<String> = own.map(shown).collect();
     if calls.is_empty() {
-        calls = telling().map(|(_, symbol)| short(symbol)).collect();
+        calls = telling().map(shown).collect();
     }
     // Of several calls within one class only the innermost is kept.
     calls.dedup_by(|outer, inner| {
@@ -292,11 +299,43 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     calls
 }
 
+/// A function's name without what stands in brackets behind it.
+fn bare(symbol: &str) -> &str {
+    symbol.split('(').next().unwrap_or(symbol).trim_end()
+}
+
+/// The short form of a call.
+fn shown((frame, symbol): (&Frame, &str)) -> String {
+    if frame.object == COMPILED {
+        compiled(symbol)
+    } else {
+        short(symbol)
+    }
+}
+
+/// The short form of a function that a just-in-time compiler named: `Store.write` of Java's `void org.h2.Store.write(int)`,
+/// the name in front of Node's and Python's place in a file, or that file where it has no name.
+fn compiled(symbol: &str) -> String {
+    if symbol.contains('(') {
+        let method = bare(symbol);
+        let name = method.rsplit(' ').next().unwrap_or(method);
+        let at = name.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+        return name[at..].to_owned();
+    }
+    let path = symbol.find('/').unwrap_or(symbol.len());
+    let name = symbol[..path].split([' ', ':']).next().unwrap_or_default();
+    let has_name = !name.is_empty() && name != "<module>" && name != "file";
+    let file = symbol.rsplit('/').next().unwrap_or(symbol);
+    if has_name { name } else { file }.to_owned()
+}
+
 /// The offsets of the application's own calls that have no name, innermost first: `fio+0x5dd0d`.
 fn offsets(frames: &[Frame]) -> Vec<String> {
+    // Code in brackets lies in no file.
+    let has_file = |frame: &Frame| !frame.object.is_empty() && !frame.object.starts_with('[');
     let own = frames
         .iter()
-        .filter(|frame| frame.symbol.is_none() && !frame.object.is_empty() && !is_runtime(frame));
+        .filter(|frame| frame.symbol.is_none() && has_file(frame) && !is_runtime(frame));
     own.map(|frame| format!("{}+{:#x}", object(frame), frame.file_offset))
         .collect()
 }

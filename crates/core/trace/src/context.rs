@@ -36,7 +36,8 @@ impl ContextKind {
 pub struct Frame {
     /// The object's GNU build-id in lower-case hexadecimal; empty when it has none.
     pub build_id: String,
-    /// The object's path when it was captured; `[anon]` for code that lies in no file (a JIT's).
+    /// The object's path when it was captured. For code that lies in no file (a just-in-time compiler's) it is
+    /// [`COMPILED`](crate::COMPILED) where the compiler named the function, else `[anon]`.
     pub object: String,
     /// Byte offset of the return address in the object's file; 0 for code that lies in no file.
     pub file_offset: u64,

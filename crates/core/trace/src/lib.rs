@@ -63,6 +63,7 @@ mod native;
 mod open;
 mod raw;
 mod record;
+mod runtime;
 mod sample;
 mod whole_file;
 
@@ -73,5 +74,6 @@ pub use io::{ContextId, FileId, Io, Operation, WriteHint};
 pub use native::{ArrowTrace, Reader, Scratch, Writer, contains_panics};
 pub use raw::RawReader;
 pub use record::RecordError;
+pub use runtime::{COMPILED, is_of_runtime, unnamed_functions};
 pub use sample::{NoRate, Rate, Sample, Sampled};
 pub use whole_file::WholeFile;

@@ -118,6 +118,10 @@ pub(crate) struct AddressSpaces {
     anonymous: Arc<Object>,
     /// By device, inode number and offset: another file may have the same path, in another mount namespace.
     verdicts: BoundedMap<(u32, u64, u64), bool>,
+    /// Functions of just-in-time compilers, by their names.
+    compiled: HashMap<String, Arc<Object>>,
+    /// The programs that had no map of such functions when they were last asked.
+    unmapped: BoundedMap<ImageKey, Instant>,
     files: ProgramFiles,
 }
 
@@ -130,6 +134,8 @@ impl AddressSpaces {
             held: 0,
             anonymous: Arc::new(Object::anonymous()),
             verdicts: BoundedMap::new(MAX_VERDICTS),
+            compiled: HashMap::new(),
+            unmapped: BoundedMap::new(MAX_IMAGES),
             files: ProgramFiles::new(),
         }
     }
@@ -256,6 +262,46 @@ impl AddressSpaces {
         self.held += 1;
         self.objects.entry(file).or_default().push(object.clone());
         object
+    }
+
+    /// The functions that a just-in-time compiler named at those of these return addresses that lie in no file.
+    pub(crate) fn compiled(
+        &mut self,
+        image: ImageKey,
+        space: &AddressSpace,
+        addresses: &[u64],
+    ) -> HashMap<u64, Arc<Object>> {
+        let is_bare = |address: &&u64| {
+            let mapping = space.mapping(**address);
+            mapping.is_some_and(|mapping| mapping.object.path == ANONYMOUS)
+        };
+        let bare: Vec<u64> = addresses.iter().filter(is_bare).copied().collect();
+        let asked = self.unmapped.get_mut(&image);
+        if bare.is_empty() || asked.is_some_and(|at| at.elapsed() < RELOAD_INTERVAL) {
+            return HashMap::new();
+        }
+        // A return address may already lie in the next function: ask for the call itself.
+        let calls = bare.iter().map(|address| address - 1).collect();
+        let Some(functions) = self.files.functions(image.tgid, calls) else {
+            self.unmapped.insert(image, Instant::now());
+            return HashMap::new();
+        };
+        let named = bare.into_iter().zip(functions);
+        let object =
+            |(address, name): (u64, Option<String>)| Some((address, self.compiled_object(name?)?));
+        named.filter_map(object).collect()
+    }
+
+    fn compiled_object(&mut self, name: String) -> Option<Arc<Object>> {
+        if let Some(object) = self.compiled.get(&name) {
+            return Some(object.clone());
+        }
+        if self.compiled.len() >= MAX_OBJECTS {
+            return None;
+        }
+        let object = Arc::new(Object::compiled(&name));
+        self.compiled.insert(name, object.clone());
+        Some(object)
     }
 
     /// Whether the code at `address` lies just behind a call instruction. Where it cannot be read, it counts as such.

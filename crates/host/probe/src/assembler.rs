@@ -1,11 +1,13 @@
 //! The assembler: from records of the kernel side to [`Io`] and the tables.
 
+use std::sync::Arc;
+
 use anabranch_trace::{Context, ContextId, File, Io, Operation, Tenant, WriteHint};
 
 use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::{ContextTable, FoldLimits};
 use crate::event::{Event, FileKey, IoEvent, MalformedRecord};
-use crate::file_table::FileTable;
+use crate::file_table::{FileTable, ReplacedRows};
 use crate::known_writers::KnownWriters;
 use crate::page_writer::{Answer, PageWriter};
 use crate::reply::Reply;
@@ -129,6 +131,11 @@ impl Assembler {
     /// Whether the file has a row and a generation.
     pub(crate) fn knows_file(&self, file: FileKey) -> bool {
         self.files.knows(file)
+    }
+
+    /// The rows of files that have newer ones.
+    pub(crate) fn replaced_rows(&self) -> Arc<ReplacedRows> {
+        self.files.replaced()
     }
 
     /// Whether the writer has been told of, and is not forgotten.

@@ -1,6 +1,8 @@
 //! The table that gives files their rows in the trace.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch_trace::{File, FileId};
 
@@ -8,6 +10,9 @@ use crate::event::FileKey;
 
 /// The beginning of tenants' directories: this and a number, right below the file system's root.
 const TENANT: &str = "tenant-";
+/// The most names of one file; the last one stays. Our choice: a file that is renamed over and over must not fill the
+/// table.
+const MAX_NAMES: u8 = 16;
 
 /// Gives every file a row. Rows are never reused: a new file with an old inode number gets a new
 /// row.
@@ -19,6 +24,29 @@ pub(crate) struct FileTable {
     tenants: HashMap<FileKey, u32>,
     /// The most files; later ones count as "no file".
     max_files: usize,
+    replaced: Arc<ReplacedRows>,
+}
+
+/// The rows whose file has a newer one, a bit for each: read beside the table without its lock.
+#[derive(Debug)]
+pub(crate) struct ReplacedRows(Box<[AtomicU64]>);
+
+impl ReplacedRows {
+    fn new(rows: usize) -> ReplacedRows {
+        ReplacedRows((0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn insert(&self, row: FileId) {
+        if let Some(word) = self.0.get(row.0 as usize / 64) {
+            word.fetch_or(1 << (row.0 % 64), Ordering::Release);
+        }
+    }
+
+    /// Whether the file of a row has a newer one.
+    pub(crate) fn contains(&self, row: FileId) -> bool {
+        let word = self.0.get(row.0 as usize / 64);
+        word.is_some_and(|word| word.load(Ordering::Acquire) >> (row.0 % 64) & 1 == 1)
+    }
 }
 
 /// Record of a file.
@@ -27,6 +55,8 @@ pub(crate) struct KnownFile {
     /// Its row; row 0 for no file, and for files beyond the limit.
     pub id: FileId,
     generation: Option<u8>,
+    /// Names that it has had.
+    names: u8,
 }
 
 impl KnownFile {
@@ -46,7 +76,13 @@ impl FileTable {
             }],
             tenants: HashMap::new(),
             max_files,
+            replaced: Arc::new(ReplacedRows::new(max_files)),
         }
+    }
+
+    /// The rows that were replaced so far, and will be.
+    pub(crate) fn replaced(&self) -> Arc<ReplacedRows> {
+        self.replaced.clone()
     }
 
     /// Returns the file's record, which is made if there is none.
@@ -66,15 +102,19 @@ impl FileTable {
         key == FileKey::default() || known.is_some_and(|known| known.generation.is_some())
     }
 
-    /// Notes the name of a file. The first name stays, since a file is known by the name it was
-    /// made with. A file that was written to before it had a name gets a new row from here on,
-    /// since rows never change: a live scheme then knows at each request what a replay of the trace
+    /// Records the name of a file. A file that is renamed, or was written to before its name was known, has a new row
+    /// from here on, since rows never change: a live scheme then knows at each request what a replay of the trace
     /// knows.
     pub(crate) fn name(&mut self, key: FileKey, name: String) {
-        let known = self.known.get(&key);
-        let known = known.map(|known| &self.files[known.id.0 as usize].name);
-        let is_news = known.is_none_or(|known| known.is_empty() && !name.is_empty());
-        if is_news && key != FileKey::default() {
+        if key == FileKey::default() {
+            return;
+        }
+        let known = self.known.get(&key).copied();
+        let is_news = known.is_none_or(|known| {
+            let has_another = self.files[known.id.0 as usize].name != name;
+            has_another && !name.is_empty() && known.names < MAX_NAMES
+        });
+        if is_news {
             self.add(key, name);
         }
     }
@@ -108,9 +148,14 @@ impl FileTable {
         let Some(row) = row.filter(|_| self.files.len() < self.max_files) else {
             return KnownFile::default();
         };
+        let is_named = !name.is_empty();
         self.files.push(File { name });
         let known = self.known.entry(key).or_default();
+        if known.id != FileId::default() {
+            self.replaced.insert(known.id);
+        }
         known.id = row;
+        known.names = known.names.saturating_add(u8::from(is_named));
         *known
     }
 
@@ -170,13 +215,41 @@ mod tests {
         let mut table = FileTable::new(16);
         let nameless = table.get(key(12, 1)).id;
         table.name(key(12, 1), "late".into());
-        table.name(key(12, 1), "renamed".into());
         let named = table.get(key(12, 1)).id;
         assert_eq!(table.files_from(named.0 as usize).len(), 1);
         assert!(table.files_from(5).is_empty());
         let files = table.into_files();
         assert_eq!(files[nameless.0 as usize].name, "");
         assert_eq!(files[named.0 as usize].name, "late");
+    }
+
+    #[test]
+    fn a_renamed_file_has_a_new_row_and_keeps_its_generation() {
+        let mut table = FileTable::new(64);
+        let mut ids = Vec::new();
+        table.name(key(12, 1), "ib_logfile101".into());
+        table.begin(key(12, 1), 1);
+        for name in ["ib_logfile101", "ib_logfile0", "", "ib_logfile0"] {
+            table.name(key(12, 1), name.into());
+            ids.push(table.get(key(12, 1)).id.0);
+        }
+        assert_eq!(ids, [1, 2, 2, 2]);
+        let replaced = table.replaced();
+        assert_eq!(
+            [0, 1, 2, 99].map(|row| replaced.contains(FileId(row))),
+            [false, true, false, false]
+        );
+        assert_eq!(table.get(key(12, 1)).generation(), 1);
+        assert_eq!(table.files_from(2)[0].name, "ib_logfile0");
+    }
+
+    #[test]
+    fn a_file_renamed_over_and_over_does_not_fill_the_table() {
+        let mut table = FileTable::new(1024);
+        for turn in 0..1000 {
+            table.name(key(12, 1), format!("name-{turn}"));
+        }
+        assert_eq!(table.files_from(1).len(), usize::from(MAX_NAMES));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
 use crate::error::ProbeError;
 use crate::event::{Event, MalformedRecord};
+use crate::file_table::ReplacedRows;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::page_writer::{Answer, PageWriter};
 use crate::probe::device_number;
@@ -64,7 +65,7 @@ pub struct HandoverCounts {
 struct LastAnswer {
     number: u32,
     writer: PageWriter,
-    /// Whether the answer will never change.
+    /// Whether the answer stays until the file is renamed.
     settled: bool,
 }
 
@@ -83,6 +84,7 @@ pub struct Handover {
     names: MapHandle,
     assembler: Mutex<Assembler>,
     told: Vec<RwLock<Option<LastAnswer>>>,
+    replaced: Arc<ReplacedRows>,
     /// Whether the tables of the process before this one are still to be read.
     relearn: AtomicBool,
     /// The writers that were asked for and are not known. What the ring does not bring, [`Handover::poll`] looks for in
@@ -142,6 +144,7 @@ impl Handover {
             stacks: kernel_side.map("stacks")?,
             names: kernel_side.map("names")?,
             kernel_side,
+            replaced: assembler.replaced_rows(),
             assembler: Mutex::new(assembler),
             told: (0..MAX_SOURCES).map(|_| RwLock::new(None)).collect(),
             relearn: AtomicBool::new(true),
@@ -317,6 +320,7 @@ impl Handover {
         let told = told.filter(|told| told.number == number);
         if let Some(told) = told
             && told.settled
+            && !self.replaced.contains(told.writer.file)
         {
             return Some(told.writer);
         }

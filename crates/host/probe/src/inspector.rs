@@ -8,6 +8,7 @@ mod code_file;
 mod confinement;
 mod maps;
 pub(crate) mod message;
+mod perf_map;
 mod process;
 mod symbol_files;
 
@@ -361,6 +362,9 @@ pub(crate) mod tests {
         let running = inspector.running.as_ref().unwrap();
         let pid = i32::try_from(running.child.id()).unwrap();
         kill(Pid::from_raw(pid), Signal::SIGSTOP).unwrap();
+        while runs(running.child.id()) {
+            sleep(Duration::from_millis(1));
+        }
         let began = Instant::now();
         let is_wanted = &mut || began.elapsed() < Duration::from_millis(200);
         assert_eq!(inspector.ask(&Question::Program(1), is_wanted), None);

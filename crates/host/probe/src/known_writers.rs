@@ -1,5 +1,6 @@
 //! The writers that the kernel side told of: what each one's stack claims, and which tenant it is.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anabranch_trace::{ContextKind, Operation};
@@ -12,7 +13,7 @@ use crate::event::{CodeMapping, ImageKey, IoEvent, StackEvent, WriterKind};
 use crate::reply::Reply;
 use crate::shared::Shared;
 use crate::tenants::Tenants;
-use crate::writer::{CallSite, Writer};
+use crate::writer::{CallSite, Object, Writer};
 
 /// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
 /// a page may be written out long after it was made dirty. Our choice.
@@ -210,12 +211,12 @@ impl KnownWriters {
     /// The call path in a form that survives a restart; empty when no address leads to code.
     fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
         if stack.scanned {
-            return self.guessed(stack.image.tgid, &stack.frames, space);
+            return self.guessed(stack.image, &stack.frames, space);
         }
-        let sites: Vec<CallSite> = stack
-            .frames
-            .iter()
-            .map_while(|&frame| space.find(frame))
+        let named = self.spaces.compiled(stack.image, space, &stack.frames);
+        let frames = stack.frames.iter();
+        let sites: Vec<CallSite> = frames
+            .map_while(|&frame| site(frame, space, &named))
             .collect();
         if stack.known || sites.len() >= MIN_FRAMES {
             return sites;
@@ -224,20 +225,33 @@ impl KnownWriters {
         let first = stack.frames.first().into_iter();
         let code = stack.words.iter().filter(|&&word| space.is_code(word));
         let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
-        self.guessed(stack.image.tgid, &taken, space)
+        self.guessed(stack.image, &taken, space)
     }
 
     /// The return addresses among a thread's position and words of its stack.
-    fn guessed(&mut self, tgid: u32, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
+    fn guessed(&mut self, image: ImageKey, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
+        let named = self.spaces.compiled(image, space, words);
         let sites = words
             .iter()
-            .filter_map(|&word| Some((word, space.find(word)?)));
+            .filter_map(|&word| Some((word, site(word, space, &named)?)));
         let mut first = true;
         let is_call = |(word, _): &(u64, CallSite)| {
-            std::mem::take(&mut first) || self.spaces.is_return_address(tgid, space, *word)
+            std::mem::take(&mut first) || self.spaces.is_return_address(image.tgid, space, *word)
         };
         sites.filter(is_call).map(|(_, site)| site).collect()
     }
+}
+
+/// The call site at an address: a function that a just-in-time compiler named, or a place in a file; `None` if no code
+/// is there.
+fn site(address: u64, space: &AddressSpace, named: &HashMap<u64, Arc<Object>>) -> Option<CallSite> {
+    let Some(object) = named.get(&address) else {
+        return space.find(address);
+    };
+    Some(CallSite {
+        object: object.clone(),
+        file_offset: 0,
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anabranch_trace::{Context, File, Io, Sampled, Tenant};
+use anabranch_trace::{Context, File, Io, Sampled, Tenant, unnamed_functions};
 use nix::sys::stat::{major, minor};
 use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
@@ -232,6 +232,7 @@ impl Probe {
         let (mut contexts, files, more) = self.assembler.finish();
         let mut limitations = self.limitations;
         limitations.extend(unnamed(symbolise(&mut contexts, is_wanted)));
+        limitations.extend(unnamed_functions(&contexts));
         limitations.extend(skipped.limitations());
         limitations.extend(more);
         info!(

@@ -74,6 +74,18 @@ impl ProgramFiles {
         }
     }
 
+    /// The functions of a just-in-time compiler at addresses of a process; `None` if it has no map of them.
+    pub(crate) fn functions(
+        &mut self,
+        tgid: u32,
+        addresses: Vec<u64>,
+    ) -> Option<Vec<Option<String>>> {
+        match self.ask(tgid, &Question::Functions(tgid, addresses))? {
+            Answer::Functions(functions) => functions,
+            _ => None,
+        }
+    }
+
     /// A sentence on questions without an answer, if there are any.
     pub(crate) fn limitation(&self) -> Option<String> {
         (self.unanswered > 0).then(|| {

@@ -31,7 +31,9 @@ pub fn symbolise(contexts: &mut [Context], is_wanted: &mut dyn FnMut() -> bool) 
         until: Instant::now() + PATIENCE,
         unread: 0,
     };
-    for frame in contexts.iter_mut().flat_map(|context| &mut context.frames) {
+    let frames = contexts.iter_mut().flat_map(|context| &mut context.frames);
+    // A just-in-time compiler has named its own.
+    for frame in frames.filter(|frame| frame.symbol.is_none()) {
         let key = (frame.object.clone(), frame.file_offset);
         let known = names.known.get(&key).cloned();
         frame.symbol = known.unwrap_or_else(|| {

@@ -2,7 +2,7 @@
 
 use std::{hash::Hasher as _, sync::Arc};
 
-use anabranch_trace::{ContextKind, Frame};
+use anabranch_trace::{COMPILED, ContextKind, Frame};
 use fnv::FnvHasher;
 
 use crate::shared::Shared;
@@ -25,6 +25,14 @@ impl Object {
         Object {
             build_id: String::new(),
             path: ANONYMOUS.to_owned(),
+        }
+    }
+
+    /// A function that a just-in-time compiler named, wherever it lies: its name follows [`COMPILED`] in the path.
+    pub(crate) fn compiled(function: &str) -> Object {
+        Object {
+            build_id: String::new(),
+            path: format!("{COMPILED} {function}"),
         }
     }
 
@@ -53,11 +61,18 @@ pub(crate) struct CallSite {
 impl CallSite {
     /// The frame that a trace has of it.
     pub(crate) fn frame(&self) -> Frame {
+        let path = &self.object.path;
+        let function = path
+            .strip_prefix(COMPILED)
+            .map(|name| name.trim_start().to_owned());
         Frame {
             build_id: self.object.build_id.clone(),
-            object: self.object.path.clone(),
+            object: match function {
+                Some(_) => COMPILED.to_owned(),
+                None => path.clone(),
+            },
             file_offset: self.file_offset,
-            symbol: None,
+            symbol: function,
         }
     }
 

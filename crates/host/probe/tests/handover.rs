@@ -11,6 +11,8 @@ mod generations;
 #[path = "live/pages.rs"]
 mod pages;
 
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -92,6 +94,39 @@ fn a_page_has_the_generation_that_its_file_is_of() {
         let name = files[writer.file.0 as usize].name.as_str();
         (name, &contexts[writer.context.0 as usize])
     }));
+}
+
+/// The names of the files whose pages are on their way.
+fn names(handover: &Handover) -> BTreeSet<String> {
+    let pages = 0..MEBIBYTES << 20 >> 12;
+    let files = pages.filter_map(|page| Some(handover.writer_of(page)?.file.0 as usize));
+    let rows: BTreeSet<usize> = files.filter(|&row| row > 0).collect();
+    let name = |row| handover.news(usize::MAX, row).unwrap().1[0].name.clone();
+    rows.into_iter().map(name).collect()
+}
+
+#[test]
+fn a_page_written_after_a_rename_has_the_files_new_name() {
+    let drive = Drive::with("ext4", MEBIBYTES);
+    let handover = Handover::attach(&options(&drive, None)).unwrap();
+    let (old, new) = (
+        drive.path().join("ib_logfile101"),
+        drive.path().join("ib_logfile0"),
+    );
+    let mut file = File::create(&old).unwrap();
+    let mut write = || {
+        follow(&handover, || {
+            file.write_all(&[1; 1 << 20]).unwrap();
+            file.sync_all().unwrap();
+        });
+        names(&handover)
+    };
+    assert_eq!(write(), ["ib_logfile101".into()].into());
+    // What is known of these pages is known for good, but for the name.
+    assert_eq!(names(&handover), ["ib_logfile101".into()].into());
+    std::fs::rename(&old, &new).unwrap();
+    handover.done(0, MEBIBYTES << 20 >> 12);
+    assert_eq!(write(), ["ib_logfile0".into()].into());
 }
 
 #[test]

@@ -6,10 +6,14 @@
 
 #[path = "live/begun.rs"]
 mod begun;
+#[path = "live/compiled.rs"]
+mod compiled;
 #[path = "live/drive.rs"]
 mod drive;
 #[path = "live/generations.rs"]
 mod generations;
+#[path = "live/renamed.rs"]
+mod renamed;
 #[path = "live/watch.rs"]
 mod watch;
 

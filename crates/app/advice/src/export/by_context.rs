@@ -148,7 +148,7 @@ pub fn of_lifetimes(profile: &KnownLifetimes, streams: u16) -> Vec<File> {
     };
     vec![
         file("fdp.csv", table),
-        file("fdp.toml", document(told, &lines)),
+        file("fdp.toml", issued(BY_KERNEL, &document(told, &lines))),
     ]
 }
 

@@ -21,6 +21,9 @@ const POINTS_HEAD: &str = "\
 |---|---:|---|---:|---:|---:|---|---|
 ";
 
+/// Characters of a line of prose in the documents. Our choice.
+const WIDTH: usize = 120;
+
 /// Writes an experiment's findings between its marks in a document, and its points into the table of all experiments'
 /// points. A document that has neither place is left alone.
 ///
@@ -105,15 +108,20 @@ fn holds(claim: &ClaimAnswer) -> &'static str {
 /// The section of a document on an experiment.
 fn section(found: &ExperimentFindings) -> String {
     let command = &found.command;
-    let mut text = format!("`{command}` ({}): {}\n", found.source, found.setup.trim());
+    let mut text = filled(&format!(
+        "`{command}` ({}): {}",
+        found.source,
+        found.setup.trim()
+    ));
     if !found.claims.is_empty() {
         let rows: String = found.claims.iter().map(row).collect();
-        text += &format!(
-            "\n{HEAD}{rows}\nOne row alone: `{command} --claim ROW`. The comparisons:\n\n"
-        );
+        let alone = filled(&format!(
+            "One row alone: `{command} --claim ROW`. The comparisons:"
+        ));
+        text += &format!("\n{HEAD}{rows}\n{alone}\n");
     }
     for (command, rows) in commands(&found.claims) {
-        text += &format!("- rows {rows}: `{command}`\n");
+        text += &filled(&format!("- rows {rows}: `{command}`"));
     }
     text + &found.tables.iter().map(table).collect::<String>()
 }
@@ -130,11 +138,43 @@ fn table(table: &PivotFindings) -> String {
     } else {
         " (not all steady)"
     };
-    format!(
-        "\n{}{settled}:\n\n{}{rule}|\n{rows}",
-        table.title,
-        line(&table.head)
-    )
+    let title = filled(&format!("{}{settled}:", table.title));
+    format!("\n{title}\n{}{rule}|\n{rows}", line(&table.head))
+}
+
+/// A paragraph or an item of a list in lines of at most [`WIDTH`] characters, the last one ended too. Lines break between
+/// words, and never within a command.
+fn filled(text: &str) -> String {
+    let indent = if text.starts_with("- ") { "  " } else { "" };
+    let mut lines: Vec<String> = Vec::new();
+    for word in words(text) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDTH => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            Some(_) => lines.push(format!("{indent}{word}")),
+            None => lines.push(word),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The words of a text; a command in backquotes is one.
+fn words(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_command = false;
+    for part in text.split_whitespace() {
+        match found.last_mut() {
+            Some(command) if is_command => {
+                command.push(' ');
+                command.push_str(part);
+            }
+            _ => found.push(part.to_owned()),
+        }
+        is_command ^= part.matches('`').count() % 2 == 1;
+    }
+    found
 }
 
 fn row(claim: &ClaimAnswer) -> String {
@@ -192,6 +232,18 @@ mod tests {
             "before\n<!-- experiment a -->\nnew\n<!-- end of a -->\nafter\n"
         );
         assert!(between(text, "b", "").unwrap_err().contains("experiment b"));
+    }
+
+    #[test]
+    fn lines_end_before_the_margin_and_commands_stay_whole() {
+        let command = format!("`anabranch replay {}`", "x ".repeat(80));
+        assert_eq!(filled("one\ntwo"), "one two\n");
+        assert_eq!(
+            filled(&format!("- rows 1: {command}")),
+            format!("- rows 1:\n  {command}\n")
+        );
+        let long = filled(&"words ".repeat(60));
+        assert!(long.lines().all(|line| line.len() <= WIDTH) && long.lines().count() == 3);
     }
 
     #[test]

@@ -23,6 +23,7 @@ const SCHEMES: &str = "baseline+gc,anabranch+fdp,anabranch";
 
 /// The verb's arguments.
 #[derive(Debug, Args)]
+#[command(mut_arg("size", |size| size.hide(true)))]
 pub struct WatchArguments {
     /// The block devices to watch: drives, partitions, LVM or dm-crypt volumes, md arrays
     #[arg(required = true, value_name = "DEVICE")]

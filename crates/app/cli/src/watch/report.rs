@@ -15,6 +15,7 @@ use crate::{
     metrics::Metrics,
     output::{is_read, json, print, write_json},
     say,
+    table_layout::{TableArguments, drawn},
 };
 
 /// Looks that are left out in a row before devices count as not watched, and the least time (our choice: a busy machine
@@ -72,7 +73,10 @@ impl WatchReport {
     /// output, and its reader has gone.
     pub fn report(&mut self, snapshot: &Snapshot, devices: &[Watched]) -> Result<bool> {
         match &self.screen {
-            Some(bar) => bar.set_message(format!("{}; Ctrl-C ends it", screen(snapshot))),
+            Some(bar) => {
+                let screen = screen(snapshot, &drawn());
+                bar.set_message(format!("{screen}; Ctrl-C ends it"));
+            }
             // Whoever reads the file or the metrics needs no lines.
             None if self.output.is_some() || self.metrics.is_some() => {}
             None => snapshot
@@ -94,7 +98,8 @@ impl WatchReport {
         if self.prints {
             Ok(())
         } else {
-            print(&format!("{}\n", screen(snapshot)))
+            let look = TableArguments::default().layout();
+            print(&format!("{}\n", screen(snapshot, &look)))
         }
     }
 

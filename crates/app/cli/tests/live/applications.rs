@@ -185,7 +185,7 @@ impl Scenario {
             Some("rocksdb") => "db_bench",
             Some("cassandra") => "java",
             Some("mariadb") => "mariadbd",
-            Some("postgres" | "mixed") => "postgres",
+            Some("postgres" | "mixed" | "three") => "postgres",
             Some("redis") => "redis-server",
             Some("fio") => "fio",
             _ => "python3",

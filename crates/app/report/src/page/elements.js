@@ -25,6 +25,22 @@ function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children);
 }
 
+/** A button that copies text, where the browser lets a page do so. */
+function copyButton(text) {
+  const button = html("button", { type: "button", class: "copy" }, "copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      // A page opened from a file may not: the command is selected, to be copied by hand.
+      getSelection().selectAllChildren(button.previousElementSibling);
+      button.textContent = "selected";
+    }
+  });
+  return button;
+}
+
 /** A row of buttons of which one is pressed. */
 function choice(label, options, chosen, onChoose) {
   const group = html("div", { class: "choice", role: "group", "aria-label": label });

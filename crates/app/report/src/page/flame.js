@@ -119,13 +119,14 @@ function flameFigure(known) {
   };
   live(holder, draw);
   const search = html("input", { type: "search", placeholder: "find a call …", "aria-label": "find calls in the flame graph" });
+  const share = html("span", { class: "note-line", role: "status" });
   search.addEventListener("input", () => {
     state.words = search.value.trim().toLowerCase();
     const found = frames.filter(matches);
     // Of calls that match within each other the outermost counts.
     const outermost = found.filter((frame) => !found.some((other) => other.depth < frame.depth && other.begin <= frame.begin && frame.end <= other.end));
     const bytes = outermost.reduce((sum, frame) => sum + frame.node.bytes, 0);
-    note.textContent = state.words === "" ? "" : `${tellCount(found.length)} calls match, with ${tellShare(bytes / root.bytes)} of the bytes.`;
+    share.textContent = state.words === "" ? "" : `${tellCount(found.length)} calls match, with ${tellShare(bytes / root.bytes)} of the bytes.`;
     redraw();
   });
   const rows = () => frames.map((frame) => ({
@@ -135,7 +136,7 @@ function flameFigure(known) {
   return figure("flame", title,
     "Callers above, the calls they make below. The wider a call, the more bytes it wrote; the brighter, the longer those lived. "
     + "Calls of different brightness belong in different streams.",
-    html("div", { class: "controls" }, search), lifetimeLegend(low, high, pageBytes), holder, note,
+    html("div", { class: "controls" }, search, share), lifetimeLegend(low, high, pageBytes), holder, note,
     numbers("calls", () => [
       column("call", "call", (row) => row.call, null, { text: true }),
       column("depth", "depth", (row) => row.depth),

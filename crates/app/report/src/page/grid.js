@@ -1,7 +1,7 @@
 // Many results as a heat map over two of the settings they differ in.
 
 // Settings people vary come first; what follows from them, later.
-const SETTINGS_FIRST = ["device.host_streams", "device.internal_streams", "config.fill", "device.unit_bytes", "device.victim_rule", "device.profile", "config.trace", "seed"];
+const SETTINGS_FIRST = ["device.host_streams", "option.over-provisioning", "device.internal_streams", "config.fill", "device.unit_bytes", "device.victim_rule", "device.profile", "config.trace", "seed"];
 
 function tellSetting(key, value) {
   if (key.endsWith("_bytes") && typeof value === "number") return tellBytes(value);

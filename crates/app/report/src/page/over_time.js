@@ -16,10 +16,26 @@ function collectionBands(scheme) {
     .filter((band) => band.share > 0);
 }
 
+// More points than this, on half a page, are a solid block.
+const MOST_POINTS = 100;
+
+/** A scheme's intervals, so many neighbours in each group that a panel can show. */
+function groupsOf(scheme) {
+  const { intervals } = scheme.time;
+  const size = Math.ceil(intervals.length / MOST_POINTS);
+  return Array.from({ length: Math.ceil(intervals.length / size) }, (_, at) => intervals.slice(at * size, (at + 1) * size));
+}
+
+/** The slowest of neighbouring intervals; of medians, the middle one. */
+function slowest(group, kind, key) {
+  const values = group.map((each) => latencyOf(each, kind)?.[key] ?? null).filter((value) => value !== null).sort((a, b) => a - b);
+  return values[key === "p50_ns" ? values.length >> 1 : values.length - 1] ?? null;
+}
+
 function latencyLines(scheme, kind, shown) {
   return OVER_TIME.map(([label, key, number]) => ({
     label, colour: hue(number), width: key === "p99_9_ns" ? 2.2 : 1.6, show: shown.get(key),
-    values: scheme.time.intervals.map((each) => latencyOf(each, kind)?.[key] ?? null),
+    values: groupsOf(scheme).map((group) => slowest(group, kind, key)),
   }));
 }
 
@@ -34,7 +50,7 @@ function latencyPanel(scheme, state) {
   const most = Math.max(...values[2].values.filter((value) => value !== null));
   const picture = plot(`Latency percentiles of ${state.kind}s over simulated time with ${scheme.name}; in the slowest interval 99.9 % within ${tellTime(most)}`,
     (place, width) => state.charts.set(scheme.name, curves(place, width, {
-      x: scheme.time.intervals.map((each) => each.start_ns / 1e9), lines: latencyLines(scheme, state.kind, state.shown),
+      x: groupsOf(scheme).map(([first]) => first.start_ns / 1e9), lines: latencyLines(scheme, state.kind, state.shown),
       bands: collectionBands(scheme), height: 260, isLog: true, sync: state.sync,
       xUnit: "simulated seconds", yUnit: "", yRange: () => state.range, tellY: tickTime, onCursor: tell,
     })));
@@ -88,7 +104,7 @@ function latencyOverTimeFigure(known) {
     .map((name) => ({ scheme: scheme.name, start_ns: each.start_ns, kind: name, ...latencyOf(each, name), collection_busy_ns: each.collection_busy_ns }))));
   return figure("latency-over-time", "How long requests took, as the drive fills and collects",
     `Percentiles of what was answered in each interval of ${panels.map((scheme) => tellTime(scheme.time.interval_ns)).join(" and ")}, on a logarithmic scale; `
-    + "they are at most a sixteenth too long. The darker the ground, the more of the dies' time garbage collection took.",
+    + `they are at most a sixteenth too long. Of more intervals than ${MOST_POINTS}, a point is the slowest of its neighbours (p50: the middle one). The darker the ground, the more of the dies' time garbage collection took.`,
     kind, overTimeLegend(state), holder,
     numbers("latency-over-time", () => [
       column("scheme", "scheme", (row) => row.scheme, null, { text: true }),

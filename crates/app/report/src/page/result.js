@@ -43,7 +43,10 @@ function settings(result) {
       flat[key] = Array.isArray(value) ? value.join(" ") : value;
     }
   };
-  walk("config", result.config);
+  // Of the drive's options each is a setting: pairs of a name and a value.
+  const { drive_options: options = [], ...config } = result.config;
+  for (let at = 0; at + 1 < options.length; at += 2) flat[`option.${options[at].replace(/^--/, "")}`] = options[at + 1];
+  walk("config", config);
   walk("device", result.device);
   flat.seed = result.seed;
   return flat;

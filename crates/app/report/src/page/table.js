@@ -39,6 +39,7 @@ function compareValues(a, b) {
   if (a === b) return 0;
   if (a === null || a === undefined) return 1;
   if (b === null || b === undefined) return -1;
+  if (typeof a === "string" && typeof b === "string") return a.localeCompare(b, "en", { numeric: true });
   return a < b ? -1 : 1;
 }
 

@@ -91,7 +91,8 @@ function endurance(stands) {
 function withCommand(sentence) {
   const at = sentence.indexOf(": anabranch ");
   if (at < 0) return sentence;
-  return [sentence.slice(0, at + 2), html("code", null, sentence.slice(at + 2))];
+  const command = sentence.slice(at + 2);
+  return [sentence.slice(0, at + 2), html("code", null, command), " ", copyButton(command)];
 }
 
 /** The verdict of one result, in the words it came with; `isOneOfMany` where the page has others. */

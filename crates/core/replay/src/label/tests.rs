@@ -270,3 +270,32 @@ fn a_generation_is_shown_only_where_it_tells_contexts_apart() {
     let labels = labels([old].iter(), &FilesWritten::default(), &|_| None);
     assert_eq!(labels, ["Compact · db"]);
 }
+
+#[test]
+fn functions_that_a_compiler_named_stand_before_the_calls_of_what_runs_them() {
+    let cases = [
+        ("append_log:/opt/store.py", "append_log"),
+        ("<module>:/opt/store.py", "store.py"),
+        ("writeTable file:///opt/app.js:3:19", "writeTable"),
+        ("file:///opt/app.js:1:1", "app.js:1:1"),
+        (
+            "void org.h2.mvstore.FileStore.flush(int)",
+            "FileStore.flush",
+        ),
+    ];
+    for (name, shown) in cases {
+        let path = [
+            (LIBC, "__libc_write"),
+            (PYTHON, "cfunction_vectorcall_FASTCALL"),
+            (COMPILED, name),
+            (COMPILED, "StubRoutines (initial stubs)"),
+            (PYTHON, "pymain_run_python"),
+        ];
+        let contexts = [context(1, ContextKind::Application, "writer", &path)];
+        let files = files(&[(1, 1)], &["log"]);
+        assert_eq!(
+            labels(contexts.iter(), &files, &|_| None),
+            [format!("log · {shown} · writer")]
+        );
+    }
+}

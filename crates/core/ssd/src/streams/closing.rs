@@ -9,7 +9,7 @@ use crate::{device::Device, error::DeviceError, observe::Observe, types::StreamI
 #[serde(rename_all = "kebab-case")]
 pub enum AtClose {
     /// It stays open for the next identifier that gets the drive's stream. Nothing is left
-    /// unwritten, and no more than one unit ever mixes two identifiers' data. The default (our
+    /// unwritten, and each close mixes two identifiers' data in one unit at most. The default (our
     /// choice): a host with more identifiers than the drive has streams closes one at nearly every
     /// write, and each other way would cost it a unit hardly begun.
     #[default]

@@ -21,9 +21,9 @@ use crate::io::Io;
 /// for each input, however long it is, and what unpacking it takes.
 ///
 /// - Times count from the first request.
-/// - Inputs whose clocks began at one moment (blktrace's files of one capture, ftrace, MSR,
-///   Alibaba, Tencent) are merged by time, each in its own order. All others follow each other in
-///   the order given; where the next one's clock is behind, it goes on where the last one ended.
+/// - Inputs whose clocks began at one moment (blktrace's files of one capture, ftrace, MSR, Alibaba, Tencent, io-tracer,
+///   systor17) are merged by time, each in its own order. All others follow each other in the order given; where the
+///   next one's clock is behind, it goes on where the last one ended.
 /// - Requests stay as large and as unaligned as they are: a replay splits and widens them.
 /// - [`Io::tenant`] is the volume: its number where the trace numbers volumes, else the place in
 ///   [`Importer::volumes`]. Volumes have addresses of their own, so that more than one are no

@@ -56,6 +56,8 @@ fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, 
 
 	struct file_state *state = state_of(inode, key, slot, is_written);
 
+	if (state)
+		follow_name(inode, state, slot);
 	if (state && state->hint) {
 		io->hint = state->hint;
 		io->hint_granted = state->hint_granted;

@@ -16,6 +16,7 @@ struct file_state {
 	__u8 hint; /* asked for by F_SET_RW_HINT */
 	__u8 hint_granted;
 	__u8 generation; /* 1 + the file's; 0: no write was seen yet */
+	__u32 name; /* hash of the name that user space was told; 0: none */
 };
 
 struct {
@@ -51,6 +52,14 @@ static __always_inline struct dentry *name_of(struct inode *inode)
 	return (struct dentry *)((__u64)alias - offset);
 }
 
+/* The kernel's hash of a file's name and its length, folded. */
+static __always_inline __u32 hash_of(struct dentry *dentry)
+{
+	__u64 both = dentry ? READ(dentry, d_name.hash_len) : 0;
+
+	return both ^ both >> 32;
+}
+
 /* The directory below the file system's root that a file lies in; null in the root itself. */
 static __always_inline struct dentry *top_directory(struct dentry *file)
 {
@@ -70,9 +79,9 @@ static __always_inline struct dentry *top_directory(struct dentry *file)
 }
 
 /*
- * Begins to follow a file, or notes that the running thread is the first to be
- * seen writing to it: tells user space its name, and then its generation. A
- * file that is not empty was begun before.
+ * Begins to follow a file, or notes that it has another name or that the
+ * running thread is the first to be seen writing to it: tells user space its
+ * name, and its generation. A file that is not empty was begun before.
  */
 __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 {
@@ -86,11 +95,15 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 
 	struct file_event *event = &scratch->file;
 	struct dentry *dentry = name_of(inode);
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
 
 	event->type = EVENT_FILE;
-	event->generation = is_written;
-	if (is_written && config.generations && !READ(inode, i_size))
-		event->generation += next_generation();
+	event->generation = state ? state->generation : 0;
+	if (is_written && !event->generation) {
+		event->generation = 1;
+		if (config.generations && !READ(inode, i_size))
+			event->generation += next_generation();
+	}
 	event->file = key;
 	event->name[0] = 0;
 	event->directory[0] = 0;
@@ -108,10 +121,11 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 	if (!send(event, sizeof(*event), false))
 		return 0;
 	bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
-
-	struct file_state *state = bpf_map_lookup_elem(&files, &key);
-
-	if (state && is_written)
+	state = bpf_map_lookup_elem(&files, &key);
+	if (!state)
+		return 0;
+	state->name = hash_of(dentry);
+	if (is_written)
 		state->generation = event->generation;
 	return 0;
 }
@@ -126,6 +140,15 @@ state_of(struct inode *inode, const struct file_key *key, __u32 slot, bool is_wr
 		return state;
 	learn_file((__u64)inode, slot, is_written);
 	return bpf_map_lookup_elem(&files, key);
+}
+
+/* Tells user space the name of a file that was renamed since it was told. */
+static __always_inline void follow_name(struct inode *inode, struct file_state *state, __u32 slot)
+{
+	__u32 name = hash_of(name_of(inode));
+
+	if (name && name != state->name)
+		learn_file((__u64)inode, slot, false);
 }
 
 /* The hint the kernel itself keeps with the file: one it granted. */

@@ -95,6 +95,7 @@ struct inode___enum_hint {
 };
 
 struct qstr {
+	__u64 hash_len;
 	const unsigned char *name;
 };
 

@@ -81,6 +81,8 @@ pub(crate) enum Question {
     Code(CodeFile, u64),
     /// The function of a call: [`Answer::Text`].
     Symbol(Call),
+    /// The functions of a just-in-time compiler at these addresses of a process: [`Answer::Functions`].
+    Functions(u32, Vec<u64>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +91,8 @@ pub(crate) enum Answer {
     Program(Program),
     Text(Option<String>),
     Code(Option<[u8; CALL_BYTES]>),
+    /// `None` if the process has no map of them.
+    Functions(Option<Vec<Option<String>>>),
 }
 
 /// Writes one message.

@@ -10,6 +10,7 @@ use super::code_file::mapped;
 use super::confinement::confine;
 use super::maps::mappings;
 use super::message::{Answer, CodeFile, MARK, Program, Question, WORD, receive, send};
+use super::perf_map::PerfMaps;
 use super::symbol_files::SymbolFiles;
 use crate::build_id::build_id_of;
 use crate::image::image_of;
@@ -32,24 +33,25 @@ fn serve() -> io::Result<()> {
     };
     confine(&limits)?;
     send(&mut stream, &Answer::Ready)?;
-    let mut files = SymbolFiles::default();
+    let (mut files, mut maps) = (SymbolFiles::default(), PerfMaps::default());
     loop {
         let question = receive(&mut stream)?;
         // Should nobody be there to end this process, the signal does: its default action.
         alarm::set(limits.seconds.saturating_add(1));
-        let answer = answer(&question, &mut files);
+        let answer = answer(&question, &mut files, &mut maps);
         alarm::cancel();
         send(&mut stream, &answer)?;
     }
 }
 
-fn answer(question: &Question, files: &mut SymbolFiles) -> Answer {
+fn answer(question: &Question, files: &mut SymbolFiles, maps: &mut PerfMaps) -> Answer {
     match question {
         Question::Begin(_) => Answer::Ready,
         Question::Program(tgid) => Answer::Program(program(*tgid)),
         Question::BuildId(file) => Answer::Text(mapped(file).and_then(|bytes| build_id_of(&bytes))),
         Question::Code(file, end) => Answer::Code(code(file, *end)),
         Question::Symbol(call) => Answer::Text(files.symbol(call)),
+        Question::Functions(tgid, addresses) => Answer::Functions(maps.functions(*tgid, addresses)),
     }
 }
 
