@@ -1,12 +1,13 @@
 """Replays every recording and judges each program by the setting that the other programs chose.
 
-Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [NAME...]      (markdown on standard output)
+Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [--data NAME] [NAME...]      (markdown on standard output)
   ANABRANCH  the command
   -o         keeps each result under FOLDER, rivals' apart from ours; what is there already is not made again
   --seeds    seeds of our scheme, from 1 on [default: 3]
   --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
   --parts    cuts each erase unit in so many, so that there are as many times more [default: 1]
   --spare    the drives' over-provisioning, 28% for example, in place of their own
+  --data     writes the tables to lab/data/NAME-whole.csv and NAME-host-half.csv as well, for scripts/tables.py
   NAME       only these recordings
 
 Recordings, and units and drives unless others are asked for, are those of the tables in the README.md of traces/,
@@ -19,6 +20,7 @@ WAF until the end of the second capacity of writes, what it does once it had the
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -88,6 +90,7 @@ class Row(NamedTuple):
 class Contest(NamedTuple):
     """Schemes that decide about the same things."""
 
+    name: str
     title: str
     ours: str
     relocation: str
@@ -105,7 +108,10 @@ class Contest(NamedTuple):
         return base == "baseline" and relocation in ("", "gc") or relocation == self.relocation
 
 
-CONTESTS = (Contest("Whole schemes", "anabranch", ""), Contest("The host half", "anabranch+gc", "gc"))
+CONTESTS = (
+    Contest("whole", "Whole schemes", "anabranch", ""),
+    Contest("host-half", "The host half", "anabranch+gc", "gc"),
+)
 
 
 def rows(folder: Path) -> list[Row]:
@@ -350,12 +356,24 @@ class Table:
         )
 
 
+def keep(name: str, anabranch: str, lines: list[str]) -> None:
+    """Writes the lines of a table to a file of data, with the command that made it and the commit of `anabranch`."""
+    about = subprocess.run([anabranch, "--version"], capture_output=True, text=True, check=True).stdout
+    commit = about.partition("commit: ")[2].split()[0]
+    command = " ".join(["python3 bench/leave_out.py anabranch", *sys.argv[2:]])
+    with (TRACES.parent / f"lab/data/{name}.csv").open("w", newline="") as file:
+        file.write(f"# command: {command}\n# commit: {commit}\n")
+        rows = [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
 def main() -> None:
     """Prints both contests."""
     parser = asking("out/leave-out", seeds=True)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--parts", type=at_least_one, default=1)
     parser.add_argument("--spare")
+    parser.add_argument("--data")
     options = parser.parse_intermixed_args()
     found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
     found = [row.on(options.parts, options.spare) for row in found]
@@ -377,7 +395,10 @@ def main() -> None:
         }
         bounds = {name: {row: rivals[row][name]["waf"] for row in found} for name in contest.bounds()}
         table = Table(spans, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds)
-        print(f"**{contest.title}**\n", *table.lines(contest.ours), "", table.summary(contest.ours), "", sep="\n")
+        lines = table.lines(contest.ours)
+        print(f"**{contest.title}**\n", *lines, "", table.summary(contest.ours), "", sep="\n")
+        if options.data:
+            keep(f"{options.data}-{contest.name}", options.anabranch, lines)
 
 
 if __name__ == "__main__":

@@ -115,28 +115,42 @@ fn what_a_scheme_counts_in_pages_it_counts_in_the_samples() {
 
 #[test]
 fn auto_takes_the_coarsest_rate_whose_error_is_small() {
-    let schemes = ["--scheme", "baseline,baseline+gc,sepbit"];
-    let found = replay(&[&schemes[..], &["--sample", "auto"]].concat());
+    // Units of 4,096 pages: 1/256 leaves 16.
+    let demo = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../traces/rocksdb-demo.parquet"
+    );
+    let replay = |rate: &str| {
+        let schemes = "baseline,baseline+gc";
+        let options = ["--unit", "16MiB", "--scheme", schemes, "--sample", rate];
+        json(&anabranch(
+            &[&["replay", demo, "--json"], &options[..]].concat(),
+        ))
+    };
+    let found = replay("auto");
     let narrow = |result: &Value| {
-        let all = (0..3).map(|index| waf(result, index));
+        let all = (0..2).map(|index| waf(result, index));
         all.into_iter().all(|(waf, error)| error < 0.02 * waf)
     };
     assert!(narrow(&found));
     let rate = found["sampled"]["rate"].as_str().unwrap();
-    let again = replay(&[&schemes[..], &["--sample", rate]].concat());
-    assert_eq!(counts(&again), counts(&found));
+    assert_eq!(counts(&replay(rate)), counts(&found));
     let one_of: u32 = rate.strip_prefix("1/").unwrap().parse().unwrap();
-    // Units of 1,024 pages: 1/64 leaves 16.
-    for coarser in (1..)
-        .map(|more| one_of << more)
-        .take_while(|&pages| pages <= 64)
-    {
+    let coarser = (1..).map(|more| one_of << more);
+    for coarser in coarser.take_while(|&pages| pages <= 256) {
         let rate = format!("1/{coarser}");
-        assert!(
-            !narrow(&replay(&[&schemes[..], &["--sample", &rate]].concat())),
-            "{rate}"
-        );
+        assert!(!narrow(&replay(&rate)), "{rate}");
     }
+}
+
+#[test]
+fn auto_replays_the_whole_where_samples_would_cost_more_and_says_so() {
+    let schemes = ["--scheme", "baseline,baseline+gc,sepbit"];
+    let auto = [&schemes[..], &["--sample", "auto"]].concat();
+    assert_eq!(replay(&auto), replay(&schemes));
+    let output = anabranch(&[&["replay", TRACE], &UNIT[..], &auto].concat());
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("cost more than the whole drive"), "{words}");
 }
 
 #[test]
