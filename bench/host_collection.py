@@ -6,6 +6,8 @@ Use: host_collection.py ANABRANCH [-o FOLDER] [--parts N] [--victim RULE] [--spa
   --folder  `.`, `held-out`, `looked-at`, `generations` or `fresh` below traces/; more than one with commas [default: .]
   --scheme  the scheme whose contests these are [default: anabranch]
   --option  one more word for each replay, `--option=--streams --option=4`
+  --data    in place of one table: all recordings that choices were made by, and those of `fresh`, on drives as recorded and of eight
+            times as many units, for both kinds of victims; a row each in lab/data/NAME.csv, for scripts/tables.py
 Markdown on standard output: WAF of each row, mean copies by program, and rows beyond a bound.
 """
 
@@ -14,9 +16,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import subprocess
 from pathlib import Path
+from statistics import median
 
-from leave_out import LATE, TRACES, Row, mean_copies, recordings, replay
+from leave_out import CHOSEN_BY, FRESH, LATE, TRACES, Row, keep, mean_copies, recordings, replay
 
 
 def schemes(name: str) -> list[str]:
@@ -56,6 +60,53 @@ def summary(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
               f"{100 * max(whole.values()):+.2f} % ({max(whole, key=whole.get)})")
 
 
+def replayed(given: argparse.Namespace, names: list[str], folders: tuple[Path, ...], parts: int, victim: str) -> dict[Row, dict[str, dict]]:
+    """The results of each recording whose drive a host can collect on."""
+    results = {}
+    for row in recordings(folders):
+        if given.names and row.name not in given.names:
+            continue
+        row = row.on(parts, given.spare)
+        row = row._replace(drive=(*row.drive, "--victim", victim, *given.option))
+        # The binary and the schemes decide what is there already.
+        key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names)).encode()).hexdigest()[:8]
+        output = given.output / key / row.file
+        try:
+            result = replay(given.anabranch, row, names, output)
+        except subprocess.CalledProcessError:
+            # The command has told why: the drive has too few units for a host that collects.
+            continue
+        device = json.loads(output.read_text())["device"]
+        results[row] = {**result, "units": device["physical_units"], "logical": device["logical_bytes"]}
+    return results
+
+
+HEAD = "| " + " | ".join(
+    ("recordings", "units, median", "victims", "whole", "host half", "collected", "beside the half", "always", "above the half", "at worst", "gave up")
+) + " |"
+
+
+def cases(given: argparse.Namespace, names: list[str]) -> list[str]:
+    """Mean copies by program in the three contests, a line for each kind of drive. A row is above the half where its WAF from the second
+    capacity on is by more than 0.5 %."""
+    lines = []
+    for folders, title in ((CHOSEN_BY, "chosen by"), (FRESH, "fresh")):
+        for parts in (1, 8):
+            for victim in ("greedy", "cost-benefit"):
+                results = replayed(given, names, folders, parts, victim)
+                whole, always, ours, half = names[:4]
+                copies = {name: mean_copies({row: one[name]["waf"] for row, one in results.items()}) for name in names}
+                late = {row.name: one[ours][LATE] / one[half][LATE] - 1 for row, one in results.items()}
+                worst = max(late, key=late.get)
+                cells = [f"{len(results)} {title}", str(int(median(one["units"] for one in results.values()))), victim]
+                cells += [f"{copies[name]:.4f}" for name in (whole, half, ours)]
+                cells += [change(copies[ours], copies[half]), change(copies[always], copies[half])]
+                cells += [str(sum(one > 0.005 for one in late.values())), f"{100 * late[worst]:+.2f} % {worst}"]
+                cells += [str(sum(one[ours]["collected"]["given_up_at_bytes"] is not None for one in results.values()))]
+                lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def main() -> None:
     """Replays and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -67,21 +118,14 @@ def main() -> None:
     parser.add_argument("--folder", default=".")
     parser.add_argument("--scheme", default="anabranch")
     parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--data")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     names = schemes(given.scheme)
-    results = {}
-    for row in recordings(tuple(TRACES / folder for folder in given.folder.split(","))):
-        if given.names and row.name not in given.names:
-            continue
-        row = row.on(given.parts, given.spare)
-        row = row._replace(drive=(*row.drive, "--victim", given.victim, *given.option))
-        # The binary and the schemes decide what is there already.
-        key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names)).encode()).hexdigest()[:8]
-        output = given.output / key / row.file
-        result = replay(given.anabranch, row, names, output)
-        device = json.loads(output.read_text())["device"]
-        results[row] = {**result, "units": device["physical_units"], "logical": device["logical_bytes"]}
+    if given.data:
+        keep(given.data, given.anabranch, [HEAD, *cases(given, names)])
+        return
+    results = replayed(given, names, tuple(TRACES / folder for folder in given.folder.split(",")), given.parts, given.victim)
     table(results, names)
     summary(results, names)
 

@@ -15,8 +15,14 @@ use crate::{
 
 /// Judgements per capacity of writes (our choice).
 const JUDGEMENTS_PER_CAPACITY: u64 = 16;
-/// Judgements back to which both are compared: half a capacity (our choice: the first falls before two capacities).
+/// Judgements back to which both are compared: half a capacity (our choice).
 const WINDOW: usize = 8;
+/// Judgements from when both collect to the first comparison: a capacity. Our choice: both collect the emptiest units of a
+/// new drive first, and who began earlier is still behind by that.
+const BEGIN: usize = 16;
+/// The share of a capacity that the half has copied once it collects, one in so many. Our choice: a few pages are copied
+/// long before.
+const COLLECTS: u64 = 64;
 /// Capacities of writes after which the bound holds: what was won or lost before does not count.
 const LEARNING_CAPACITIES: u64 = 2;
 /// The share of media pages by which collecting may be behind before the host gives up (our choice: a fifth of the bound
@@ -29,8 +35,10 @@ pub(super) struct HostRehearsal {
     half: Option<Box<Lane>>,
     logical_pages: u64,
     next_at: u64,
-    /// The counts of both at the last judgements, since the half began to copy.
+    /// The counts of both at the last judgements, since both collect.
     past: VecDeque<Both>,
+    /// Judgements since both collect.
+    judgements: usize,
     /// The counts of both from which the bound holds: zero until [`LEARNING_CAPACITIES`] are written.
     since: Both,
     /// When the host forgets what it knew, and the policy and the model it begins anew with.
@@ -80,8 +88,7 @@ impl HostRehearsal {
             return Some(Turn::Restart(policy, Box::new(model)));
         }
         let now = (*ours, *self.half.as_ref()?.counters());
-        // Whoever collects first is behind until the other does, too.
-        if now.1.copied_pages == 0 {
+        if !has_begun(&now, self.logical_pages) {
             return None;
         }
         if self.since.0.host_pages == 0
@@ -89,12 +96,13 @@ impl HostRehearsal {
         {
             self.since = now;
         }
+        self.judgements += 1;
         self.past.push_back(now);
         if self.past.len() <= WINDOW {
             return None;
         }
         let then = self.past.pop_front()?;
-        if !gives_up(&self.since, &then, &now) {
+        if self.judgements <= BEGIN || !gives_up(&self.since, &then, &now) {
             return None;
         }
         let half = self.half.take()?;
@@ -104,6 +112,13 @@ impl HostRehearsal {
 
 /// Counts of a host that collects, and of the host half alone.
 type Both = (Counters, Counters);
+
+/// Whether both collect. Whoever collects first is behind until the other does, too; a half that need not collect while we
+/// have copied twice as much is an answer by itself.
+fn has_begun(now: &Both, logical_pages: u64) -> bool {
+    let share = logical_pages / COLLECTS;
+    now.1.copied_pages >= share || now.0.copied_pages >= 2 * share
+}
 
 /// Whether collecting has cost more than the host half alone, both since `start` and since `then`.
 fn gives_up(start: &Both, then: &Both, now: &Both) -> bool {
@@ -215,6 +230,7 @@ impl Lane {
             logical_pages,
             next_at: 0,
             past: VecDeque::new(),
+            judgements: 0,
             since: Both::default(),
             restart: restart.transpose()?,
         }));
