@@ -359,7 +359,7 @@ class Table:
 def keep(name: str, anabranch: str, lines: list[str]) -> None:
     """Writes the lines of a table to a file of data, with the command that made it and the commit of `anabranch`."""
     about = subprocess.run([anabranch, "--version"], capture_output=True, text=True, check=True).stdout
-    commit = about.partition("commit: ")[2].split()[0]
+    commit = about.partition("commit: ")[2].splitlines()[0]
     command = " ".join(["python3", f"bench/{Path(sys.argv[0]).name}", "anabranch", *sys.argv[2:]])
     with (TRACES.parent / f"lab/data/{name}.csv").open("w", newline="") as file:
         file.write(f"# command: {command}\n# commit: {commit}\n")

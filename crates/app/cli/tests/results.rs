@@ -35,7 +35,7 @@ fn experiments() -> Vec<(String, toml::Table)> {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             (name, fs::read_to_string(path).unwrap().parse().unwrap())
         })
-        // Counts of our own, where nothing is published, and tables of which no figures are yet in the documents.
+        // Counts of our own, where nothing is published, and tables without claims that take minutes.
         .filter(|(name, _)| name != "counts" && name != "host-collection")
         .collect()
 }

@@ -238,6 +238,13 @@ impl Assign for Tenants {
         }
     }
 
+    /// None looks ahead: which place a tenant has is decided as it writes.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn announce(&mut self, _writes: &[Write]) {}
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         for place in &mut self.places {
             place.scheme.discard(pages, now_pages);

@@ -78,6 +78,14 @@ impl Assign for Checked {
         self.scheme.prefetch(pages);
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.scheme.looks_ahead()
+    }
+
+    fn announce(&mut self, writes: &[Write]) {
+        self.scheme.announce(writes);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.scheme.discard(pages, now_pages);
     }

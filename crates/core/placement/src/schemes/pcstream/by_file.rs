@@ -118,6 +118,19 @@ impl Assign for ByFile {
         self.inner.prefetch(pages);
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.inner.looks_ahead()
+    }
+
+    fn announce(&mut self, writes: &[Write]) {
+        let pairs = writes.iter().map(|write| Write {
+            context: self.pair(write),
+            ..*write
+        });
+        let writes: Vec<Write> = pairs.collect();
+        self.inner.announce(&writes);
+    }
+
     fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.inner.discard(pages, now_pages);
     }
