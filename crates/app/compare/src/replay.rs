@@ -444,7 +444,7 @@ impl Case {
     }
 }
 
-/// How many times as wide as `--sample auto` wants it the widest error bar is; `None` where all are narrow enough.
+/// The width of the widest error bar, as a multiple of what `--sample auto` accepts; `None` where all are narrow enough.
 fn too_wide(found: &Comparison) -> Option<f64> {
     let times = found.schemes.iter().filter_map(|scheme| {
         // With one sample there is no spread, and the sample is the result.

@@ -10,7 +10,7 @@ use crate::{
 
 /// Contexts of a device on the screen (our choice: half a screen of two devices).
 const CONTEXTS: usize = 5;
-/// What stands before a device's answer, as before its rows.
+/// Indentation of a device's answer, as of its rows.
 const INDENT: &str = "  ";
 /// Bars of a WAF: 1 is empty, 2 is full (our choice).
 const BARS: f64 = 20.0;

@@ -331,8 +331,11 @@ fn compiled(symbol: &str) -> String {
 
 /// The offsets of the application's own calls that have no name, innermost first: `fio+0x5dd0d`.
 fn offsets(frames: &[Frame]) -> Vec<String> {
-    // Code in brackets lies in no file.
-    let has_file = |frame: &Frame| !frame.object.is_empty() && !frame.object.starts_with('[');
+    // Code that lies in no file has no offset.
+    let has_file = |frame: &Frame| {
+        let is_bare = frame.object.starts_with('[') && frame.file_offset == 0;
+        !frame.object.is_empty() && !is_bare
+    };
     let own = frames
         .iter()
         .filter(|frame| frame.symbol.is_none() && has_file(frame) && !is_runtime(frame));

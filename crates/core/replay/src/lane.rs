@@ -1,5 +1,6 @@
 //! One scheme on one device, fed with requests.
 
+mod announced;
 #[cfg(test)]
 mod host_collects;
 mod rehearsal;
@@ -34,9 +35,6 @@ const BATCH: usize = 64;
 /// Requests whose pages are read ahead together (our choice: with more of them fewer waits for the last; 1,024 leave the
 /// caches before they are performed).
 const AHEAD: usize = 256;
-/// Requests of which a scheme that looks ahead is told at once (our choice: a call into Python is then little beside
-/// them).
-const ANNOUNCED: usize = 16_384;
 /// A write of more pages makes its own way: what is known of them is read in order (our choice).
 const SHORT_PAGES: u64 = 16;
 /// Points of the series per capacity written (our choice: a curve, not a staircase).
@@ -345,30 +343,12 @@ impl Lane {
     /// As for [`Lane::apply`]: those of the first request that cannot be performed.
     pub fn apply_all(&mut self, ios: &[Io]) -> Result<(), LaneError> {
         if self.policy.looks_ahead() {
-            return ios.chunks(ANNOUNCED).try_for_each(|ios| {
-                self.announce(ios);
-                ios.iter().try_for_each(|io| self.apply(io))
-            });
+            return self.apply_announced(ios);
         }
         ios.chunks(AHEAD).try_for_each(|ios| {
             self.prefetch(ios);
             ios.iter().try_for_each(|io| self.apply(io))
         })
-    }
-
-    /// Tells the scheme of the writes among requests, up to the first that does not fit the drive.
-    fn announce(&mut self, ios: &[Io]) {
-        let mut now_pages = self.clock_pages;
-        let writes = ios.iter().filter(|io| io.operation == Operation::Write);
-        let pages = writes.map_while(|io| Some((io, self.pages.written(io).ok()?)));
-        let writes = pages.filter(|(_, pages)| pages.count > 0);
-        let writes = writes.map(|(io, pages)| {
-            let write = Write::of(io, pages, now_pages);
-            now_pages += u64::from(pages.count);
-            write
-        });
-        let writes: Vec<Write> = writes.collect();
-        self.policy.announce(&writes);
     }
 
     /// Reads what device and scheme know of the first page of each short write of a batch: the pages behind it lie beside it.

@@ -100,8 +100,8 @@ fn open(tgid: u32) -> Option<File> {
     let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
     let own: u32 = field("NSpid:")?.split_whitespace().last()?.parse().ok()?;
     let user: u32 = field("Uid:")?.split_whitespace().next()?.parse().ok()?;
-    let path: PathBuf = format!("/proc/{tgid}/root/tmp/perf-{own}.map").into();
-    opened_of(&path, user)
+    let root = PathBuf::from(format!("/proc/{tgid}/root"));
+    opened_of(&root.join("tmp").join(format!("perf-{own}.map")), user)
 }
 
 /// A map that a user or root made.
