@@ -1,7 +1,13 @@
 """Writes the tables of the documents from their data: scripts/tables.py [PAGE...]; all pages of docs by default.
 
 A table stands between the lines `<!-- table NAME -->` and `<!-- end of NAME -->`, and is that of lab/data/NAME.csv. The file begins
-with lines `# key: value` that tell where the figures are from: `command`, `commit`, and `machine` where they depend on it.
+with lines `# key: value` that tell where the figures are from:
+
+  command  makes them; where there are several, `; ` is between them. The page names it too, so that the table's last line does not
+  commit   the program's; `or earlier` where only the commit is known that wrote the figures down
+  machine  and its load, or `any` where figures are counts that are the same everywhere
+  rounds   where more than one was made (left out else)
+  align    a letter a column, `l` or `r` (left out where all are `l`)
 """
 
 from __future__ import annotations
@@ -13,17 +19,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"<!-- table (\S+) -->\n.*?<!-- end of \1 -->\n", re.DOTALL)
+RULES = {"l": "---", "r": "---:"}
+
+
+def data(name: str) -> tuple[dict[str, str], list[list[str]]]:
+    """The heading of a file of data, and its rows."""
+    lines = (ROOT / f"lab/data/{name}.csv").read_text().splitlines()
+    heading = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
+    return heading, list(csv.reader(line for line in lines if not line.startswith("# ")))
 
 
 def table(name: str) -> str:
     """The table of a file of data, and where it is from."""
-    lines = (ROOT / f"lab/data/{name}.csv").read_text().splitlines()
-    origin = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    header, *rows = csv.reader(line for line in lines if not line.startswith("# "))
-    all_rows = [header, ["---"] * len(header), *rows]
-    shown = "".join(f"| {' | '.join(row)} |\n" for row in all_rows)
-    machine = f", {origin['machine']}" if "machine" in origin else ""
-    return f"{shown}\n`{origin['command']}`\n(commit {origin['commit']}{machine}; `lab/data/{name}.csv`)\n"
+    heading, (header, *rows) = data(name)
+    align = heading.get("align", "l" * len(header))
+    lines = [header, *rows]
+    shown = ["".join(f"| {cell} " if cell else "| " for cell in line) + "|" for line in lines]
+    shown.insert(1, f"|{'|'.join(RULES[side] for side in align)}|")
+    return "\n".join([*shown, "", f"(`lab/data/{name}.csv`, commit {heading['commit']})", ""])
 
 
 def written(page: str) -> str:
