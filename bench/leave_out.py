@@ -362,7 +362,7 @@ def keep(name: str, anabranch: str, lines: list[str]) -> None:
     commit = about.partition("commit: ")[2].splitlines()[0]
     command = " ".join(["python3", f"bench/{Path(sys.argv[0]).name}", "anabranch", *sys.argv[2:]])
     with (TRACES.parent / f"lab/data/{name}.csv").open("w", newline="") as file:
-        file.write(f"# command: {command}\n# commit: {commit}\n")
+        file.write(f"# command: {command}\n# commit: {commit}\n# machine: any (counts of a replay)\n")
         rows = [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
         csv.writer(file, lineterminator="\n").writerows(rows)
 

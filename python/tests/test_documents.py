@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -34,16 +33,6 @@ def test_examples_in_docstrings_are_true(name: str) -> None:
 def test_examples_in_the_manual_are_true() -> None:
     failed, tried = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False)
     assert failed == 0 and tried > 5
-
-
-def test_tables_of_the_documents_are_those_of_their_data() -> None:
-    specified = importlib.util.spec_from_file_location("tables", ROOT / "scripts/tables.py")
-    assert specified is not None and specified.loader is not None
-    tables = importlib.util.module_from_spec(specified)
-    specified.loader.exec_module(tables)
-    pages = [path.read_text() for path in tables.pages()]
-    assert sum("<!-- table " in page for page in pages) > 0
-    assert [tables.written(page) for page in pages] == pages
 
 
 def test_types_are_checked() -> None:

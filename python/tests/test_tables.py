@@ -1,0 +1,97 @@
+"""Figures that the documents show are those of their data."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import Any
+
+from conftest import ROOT
+
+MADE = re.compile(r"<!-- (?:table|experiment) (\S+) -->\n.*?<!-- end of \1 -->\n", re.DOTALL)
+CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+TABLE = re.compile(r"(?:^ *\|.*\n)+", re.MULTILINE)
+FIGURE = re.compile(r"[*`(+−-]*\d")
+# The share of a typed table's cells that may begin with a number. Our choice: tables of arguments have 2 % of such, those of
+# figures beside much text 44 %.
+TYPED_FIGURES = 1 / 3
+
+
+def script() -> Any:
+    """scripts/tables.py as a module."""
+    specified = importlib.util.spec_from_file_location("tables", ROOT / "scripts/tables.py")
+    assert specified is not None and specified.loader is not None
+    module = importlib.util.module_from_spec(specified)
+    specified.loader.exec_module(module)
+    return module
+
+
+tables = script()
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a line of a table."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])]
+
+
+def typed(page: str) -> list[str]:
+    """First lines of tables of figures that neither data nor an experiment made."""
+    found = TABLE.findall(CODE.sub("", MADE.sub("", page)))
+    rows = {lines: [cells(line) for line in lines.splitlines()] for lines in found}
+    shown = {lines: [cell for row in rows[lines][2:] for cell in row if cell] for lines in found}
+    figures = {lines: sum(bool(FIGURE.match(cell)) for cell in shown[lines]) for lines in found}
+    return [lines.splitlines()[0] for lines in found if figures[lines] > TYPED_FIGURES * len(shown[lines])]
+
+
+def in_a_line(text: str) -> str:
+    """A text without the breaks of its lines."""
+    return " ".join(text.replace("\\\n", " ").split())
+
+
+def test_tables_of_the_documents_are_those_of_their_data() -> None:
+    pages = [path.read_text() for path in tables.pages()]
+    assert sum("<!-- table " in page for page in pages) > 0
+    assert [tables.written(page) for page in pages] == pages
+
+
+def test_data_that_are_shown_have_a_command_that_their_page_names_a_commit_and_a_machine() -> None:
+    for path in tables.pages():
+        page = path.read_text()
+        for name in tables.PLACE.findall(page):
+            heading, rows = tables.data(name)
+            assert all(heading.get(key) for key in ("command", "commit", "machine")), name
+            assert len({len(row) for row in rows}) == 1, f"{name} has rows of several lengths"
+            if not heading["command"].startswith("not kept"):
+                named = [command in in_a_line(page) for command in heading["command"].split("; ")]
+                assert all(named), f"{path.name} does not name what made {name}: {heading['command']}"
+
+
+def test_no_table_of_figures_is_typed_into_a_page_of_results() -> None:
+    sample = "| | WAF |\n|---|---:|\n| none | 1.35 |\n| streams | **-0.02** |\n"
+    assert typed(f"Seen:\n\n{sample}\nSo.\n") == ["| | WAF |"]
+    assert typed(f"<!-- table seen -->\n{sample}<!-- end of seen -->\n") == []
+    assert typed(f"```\n{sample}```\n") == []
+    assert typed("| option | does |\n|---|---|\n| `-o` | writes 1 file |\n") == []
+    found = {path.name: typed(path.read_text()) for path in (ROOT / "docs/results").glob("*.md")}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_figures_of_readme_are_those_of_the_pages() -> None:
+    page = (ROOT / "README.md").read_text()
+    lines = [cells(line) for line in page.splitlines() if line.startswith("|")]
+
+    _, (header, *rows) = tables.data("by-drive-fresh")
+    contests = {row[1]: dict(zip(header, row)) for row in rows if row[0] == "as above"}
+    start = lines.index(["", "beside it", "the best other", "95 % of resamplings"]) + 2
+    for contest, (title, beside, other, interval) in zip(("host half", "whole"), lines[start:]):
+        of_page = contests[contest]
+        assert contest.split()[0] in title
+        assert [beside, interval] == [of_page["beside it"], of_page["95 % of resamplings"]]
+        assert other.split("`")[1] == of_page["best single other"].split("`")[1].removesuffix("+gc")
+
+    _, (_, *rows) = tables.data("demo-schemes")
+    demo = {(row[0], row[1]): row[2:] for row in rows}
+    replayed = {(row[0], row[1]): row[4:7] + row[8:] for row in lines if len(row) == 10}
+    both = demo.keys() & replayed.keys()
+    assert len(both) > 3
+    assert {key: demo[key] for key in both} == {key: replayed[key] for key in both}
