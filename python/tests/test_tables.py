@@ -43,6 +43,13 @@ def typed(page: str) -> list[str]:
     return [lines.splitlines()[0] for lines in found if figures[lines] > TYPED_FIGURES * len(shown[lines])]
 
 
+def rows_below(header: list[str], page: str) -> list[list[str]]:
+    """The rows of the table of a page that has such a header."""
+    found = TABLE.findall((ROOT / page).read_text())
+    rows = [[cells(line) for line in lines.splitlines()] for lines in found]
+    return next(table[2:] for table in rows if table[0] == header)
+
+
 def in_a_line(text: str) -> str:
     """A text without the breaks of its lines."""
     return " ".join(text.replace("\\\n", " ").split())
@@ -76,22 +83,41 @@ def test_no_table_of_figures_is_typed_into_a_page_of_results() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_figures_of_readme_are_those_of_the_pages() -> None:
-    page = (ROOT / "README.md").read_text()
-    lines = [cells(line) for line in page.splitlines() if line.startswith("|")]
+def test_summaries_of_our_scheme_have_the_figures_of_the_pages() -> None:
+    rows = {}
+    for name in ("by-drive-leave-out", "by-drive-fresh"):
+        header, *lines = tables.data(name)[1]
+        rows.update({(name, line[0], line[1]): dict(zip(header, line)) for line in lines})
 
-    _, (header, *rows) = tables.data("by-drive-fresh")
-    contests = {row[1]: dict(zip(header, row)) for row in rows if row[0] == "as above"}
-    start = lines.index(["", "beside it", "the best other", "95 % of resamplings"]) + 2
-    for contest, (title, beside, other, interval) in zip(("host half", "whole"), lines[start:]):
-        of_page = contests[contest]
-        assert contest.split()[0] in title
-        assert [beside, interval] == [of_page["beside it"], of_page["95 % of resamplings"]]
-        assert other.split("`")[1] == of_page["best single other"].split("`")[1].removesuffix("+gc")
+    beside = [
+        [rows[name, drives, contest]["beside it"] for contest in ("whole", "host half")]
+        for name in ("by-drive-leave-out", "by-drive-fresh")
+        for drives in ("as above", "units an eighth as large")
+    ]
+    scheme = rows_below(["programs", "whole", "host half"], "docs/anabranch-scheme.md")
+    assert [row[1:] for row in scheme] == beside
 
-    _, (_, *rows) = tables.data("demo-schemes")
-    demo = {(row[0], row[1]): row[2:] for row in rows}
-    replayed = {(row[0], row[1]): row[4:7] + row[8:] for row in lines if len(row) == 10}
-    both = demo.keys() & replayed.keys()
+    readme = rows_below(["", "beside it", "the best other", "95 % of resamplings"], "README.md")
+    for contest, (_, beside_it, other, interval) in zip(("host half", "whole"), readme):
+        row = rows["by-drive-fresh", "as above", contest]
+        assert [beside_it, interval] == [row["beside it"], row["95 % of resamplings"]]
+        assert other.split("`")[1] == row["best single other"].split("`")[1].removesuffix("+gc")
+
+
+def test_the_replay_that_readme_shows_is_that_of_the_demos_page() -> None:
+    demo = {(row[0], row[1]): row[2:] for row in tables.data("demo-schemes")[1]}
+    lines = [cells(line) for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    shown = {(row[0], row[1]): row[4:7] + row[8:] for row in lines if len(row) == 10}
+    both = (demo.keys() & shown.keys()) - {("scheme", "streams")}
     assert len(both) > 3
-    assert {key: demo[key] for key in both} == {key: replayed[key] for key in both}
+    assert {key: demo[key] for key in both} == {key: shown[key] for key in both}
+
+
+def test_shares_inside_their_bars_are_those_of_sampled_drives() -> None:
+    inside = {
+        name: {line[0].split()[-1]: line[-1].removesuffix(" %") for line in tables.data(name)[1][1:]}
+        for name in ("sampled-drives-held-out", "sampled-drives-shipped")
+    }
+    shown = rows_below(["traces", "pages a unit", "whole WAFs inside, of 100"], "docs/sampling.md")
+    names = ("sampled-drives-held-out",) * 2 + ("sampled-drives-shipped",) * 2
+    assert [row[2] for row in shown] == [inside[name][row[1]] for name, row in zip(names, shown)]
