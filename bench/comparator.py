@@ -2,7 +2,8 @@
 
 Use: comparator.py ANABRANCH TRACE...      (markdown on standard output)
   ANABRANCH  the command
-  TRACE      names below `traces`, without `.parquet`; `NAME:OPTION=VALUE` adds an option of `replay`, as `h2:fill=90%`
+  TRACE      a path, or a name below `traces` without `.parquet`; `NAME:OPTION=VALUE` adds an option of `replay`, as
+             `h2:fill=90%`, and `NAME:OPTION` one without a value, as `:pack`
 
 The former headline was the WAF of `baseline` over that of the best scheme that does not know the future, in firmware or not. Today's
 is the verdict's: an ordinary drive (`baseline+gc`) beside what a drive that is sold can do. WAF is that of the last capacity of writes.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from leave_out import TRACES
 
@@ -24,8 +26,9 @@ FORMER = ("baseline+gc", "pcstream*", "anabranch")
 def row(anabranch: str, words: str) -> str:
     """A row of the table."""
     name, *options = words.split(":")
-    more = [word for option in options for word in ("--" + option.split("=")[0], option.split("=")[1])]
-    command = [anabranch, "replay", str(TRACES / f"{name}.parquet"), "-s", ",".join(SCHEMES), "--json", "-q", *more]
+    more = [f"--{option}" for option in options]
+    path = name if name.endswith(".parquet") else str(TRACES / f"{name}.parquet")
+    command = [anabranch, "replay", path, "-s", ",".join(SCHEMES), "--json", "-q", *more]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     waf = {scheme["name"]: scheme["waf_window"] for scheme in found["schemes"]}
     former = waf["baseline"] / min(waf[name] for name in FORMER)
@@ -34,7 +37,7 @@ def row(anabranch: str, words: str) -> str:
         "worth-it": f"{verdict['life'] or 1:.2f} times",
         "not-worth-it": f"not worth it ({verdict['life'] or 1:.2f})",
     }.get(verdict["answer"], "no answer yet")
-    cells = [words, *(f"{waf[name]:.3f}" for name in SCHEMES), f"{former:.2f} times", f"**{today}**"]
+    cells = [":".join([Path(name).stem, *options]), *(f"{waf[name]:.3f}" for name in SCHEMES), f"{former:.2f} times", f"**{today}**"]
     return "| " + " | ".join(cells) + " |"
 
 

@@ -129,6 +129,7 @@ impl Survey {
         let names = Names::of(tables);
         let mut files = FilesWritten::default();
         files.learn(&names);
+        files.learn_next_names(&tables.files);
         Ok(Survey {
             profiles: ContextProfiles::new(logical_pages, TABLE_BYTES, contexts),
             policy: host_policy(scheme, logical_pages, host_streams, &names)?,
@@ -205,6 +206,7 @@ mod tests {
     fn stream(scheme: &str, names: [&str; 2], requests: &[(u64, u64, u32)]) -> Option<u16> {
         let file = |name: &str| File {
             name: name.to_owned(),
+            ..File::default()
         };
         let tables = Tables {
             contexts: vec![Context::unknown(); 2],

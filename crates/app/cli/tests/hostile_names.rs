@@ -95,6 +95,7 @@ fn evil_trace(directory: &Path) -> PathBuf {
         });
         tables.files.push(File {
             name: format!("{EVIL}{id}"),
+            ..File::default()
         });
     }
     writer.finish(&tables).unwrap();

@@ -59,6 +59,7 @@ fn trace(directory: &TempDir, name: &str, log: u32, tables: u32) -> String {
         ));
         rows.files.push(File {
             name: name.to_owned(),
+            ..File::default()
         });
     }
     writer.finish(&rows).unwrap();

@@ -346,7 +346,7 @@ impl Case {
         )?;
         if let Some(tables) = source.tables() {
             running.learn(Names::of(tables));
-            running.name(tables.contexts.clone());
+            running.name(tables);
         }
         let whole = pass(source, "", &told, watch, &mut |ios| {
             running.feed(ios);

@@ -10,7 +10,7 @@ use anabranch_replay::{
     Verdict, close_gaps, outcome, pooled,
 };
 use anabranch_ssd::Config;
-use anabranch_trace::{Context, Io, Sample};
+use anabranch_trace::{Context, Io, Sample, Tables};
 use serde_json::{Value, json};
 
 use crate::{
@@ -111,9 +111,13 @@ impl Running {
         }
     }
 
-    /// Gives descriptions of the contexts for the result. Schemes do not see them.
-    pub fn name(&mut self, contexts: Vec<Context>) {
-        self.contexts = contexts;
+    /// Gives descriptions of the contexts, and the names that files have in the end, for the result. Schemes do not see
+    /// them.
+    pub fn name(&mut self, tables: &Tables) {
+        self.contexts.clone_from(&tables.contexts);
+        if let Some(survey) = &mut self.survey {
+            survey.learn_next_names(&tables.files);
+        }
     }
 
     /// Feeds every scheme with these requests.

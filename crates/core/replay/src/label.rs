@@ -34,6 +34,8 @@ const GO: [&str; 12] = [
     "runtime", "syscall", "internal", "os", "io", "bufio", "fmt", "sync", "bytes", "encoding",
     "compress", "archive",
 ];
+/// Packages of Java's own library that lie between a program and the kernel.
+const JAVA: [&str; 4] = ["java.", "javax.", "sun.", "jdk."];
 /// Beginnings of the names of interpreters' functions, which say what runs a script and not what the script does.
 const INTERPRETERS: [&str; 6] = ["Py", "_Py", "py_", "PyEval", "v8::", "node::"];
 /// Functions at the beginning or end of nearly every path; the last two are Java's.
@@ -280,7 +282,10 @@ fn own_calls(frames: &[Frame]) -> Vec<String> {
     let is_own = |symbol: &str| {
         let is_interpreter = INTERPRETERS.iter().any(|prefix| symbol.starts_with(prefix));
         let is_library = is_go && GO.contains(&package(symbol));
-        !is_interpreter && !is_library
+        // A compiled method is `int java.nio.Bits.pageSize()`.
+        let method = bare(symbol).rsplit(' ').next().unwrap_or_default();
+        let is_java = is_compiled && JAVA.iter().any(|package| method.starts_with(package));
+        !is_interpreter && !is_library && !is_java
     };
     let telling = || named().filter(|(frame, symbol)| tells(frame, symbol));
     let own = telling().filter(|(_, symbol)| is_own(symbol));

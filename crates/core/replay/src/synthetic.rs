@@ -341,6 +341,7 @@ fn tables(writers: &[(ContextKind, &str, &str)]) -> Tables {
             .push(Context::new(ContextId(row), u64::from(row), *kind, *role));
         tables.files.push(File {
             name: (*file).to_owned(),
+            ..File::default()
         });
     }
     tables

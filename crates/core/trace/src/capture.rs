@@ -94,6 +94,9 @@ impl Capture {
 pub struct File {
     /// The file's own name, without the directory; empty when it is not known.
     pub name: String,
+    /// The name that it was renamed to first, after it was written under this one; empty where it was not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next_name: String,
 }
 
 /// The tables beside a trace's records: contexts (index = `ContextId`), files (index = `FileId`,

@@ -27,7 +27,7 @@ const RUNTIMES: [Runtime; 3] = [
     Runtime {
         program: "Python",
         files: &["python", "libpython"],
-        remedy: "start it with `-X perf` (Python 3.12 or newer)",
+        remedy: "start it with `-X perf` (Python 3.12 or newer, built with frame pointers: `-fno-omit-frame-pointer` in CFLAGS)",
     },
 ];
 

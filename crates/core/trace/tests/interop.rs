@@ -98,6 +98,7 @@ fn some_tables() -> Tables {
     }
     tables.files.push(File {
         name: "000012.sst".into(),
+        ..File::default()
     });
     tables
 }

@@ -20,6 +20,8 @@ const MAX_NAMES: u8 = 16;
 pub(crate) struct FileTable {
     known: HashMap<FileKey, KnownFile>,
     files: Vec<File>,
+    /// Names of files that were renamed and not written to since.
+    renamed: HashMap<FileKey, String>,
     /// The tenants of files that have one.
     tenants: HashMap<FileKey, u32>,
     /// The most files; later ones count as "no file".
@@ -57,6 +59,8 @@ pub(crate) struct KnownFile {
     generation: Option<u8>,
     /// Names that it has had.
     names: u8,
+    /// Whether it has another name since its row was made.
+    is_renamed: bool,
 }
 
 impl KnownFile {
@@ -71,9 +75,8 @@ impl FileTable {
     pub(crate) fn new(max_files: usize) -> FileTable {
         FileTable {
             known: HashMap::new(),
-            files: vec![File {
-                name: String::new(),
-            }],
+            files: vec![File::default()],
+            renamed: HashMap::new(),
             tenants: HashMap::new(),
             max_files,
             replaced: Arc::new(ReplacedRows::new(max_files)),
@@ -90,7 +93,19 @@ impl FileTable {
         if key == FileKey::default() {
             return KnownFile::default();
         }
-        match self.known.get(&key) {
+        match self.known.get_mut(&key) {
+            Some(known) if known.is_renamed => {
+                // The row before, where there is no room for another.
+                let before = *known;
+                known.is_renamed = false;
+                let name = self.renamed.remove(&key).unwrap_or_default();
+                let now = self.add(key, name);
+                if now.id == FileId::default() {
+                    before
+                } else {
+                    now
+                }
+            }
             Some(known) => *known,
             None => self.add(key, String::new()),
         }
@@ -103,19 +118,28 @@ impl FileTable {
     }
 
     /// Records the name of a file. A file that is renamed, or was written to before its name was known, has a new row
-    /// from here on, since rows never change: a live scheme then knows at each request what a replay of the trace
-    /// knows.
+    /// from its next request on, since rows never change: a live scheme then knows at each request what a replay of the
+    /// trace knows.
     pub(crate) fn name(&mut self, key: FileKey, name: String) {
         if key == FileKey::default() {
             return;
         }
-        let known = self.known.get(&key).copied();
-        let is_news = known.is_none_or(|known| {
-            let has_another = self.files[known.id.0 as usize].name != name;
-            has_another && !name.is_empty() && known.names < MAX_NAMES
-        });
-        if is_news {
+        let has_room = self.files.len() < self.max_files;
+        let Some(known) = self.known.get_mut(&key) else {
             self.add(key, name);
+            return;
+        };
+        let file = &mut self.files[known.id.0 as usize];
+        if file.name == name || name.is_empty() || known.names >= MAX_NAMES {
+            return;
+        }
+        if file.next_name.is_empty() {
+            file.next_name.clone_from(&name);
+        }
+        if has_room {
+            known.is_renamed = true;
+            self.replaced.insert(known.id);
+            self.renamed.insert(key, name);
         }
     }
 
@@ -149,11 +173,11 @@ impl FileTable {
             return KnownFile::default();
         };
         let is_named = !name.is_empty();
-        self.files.push(File { name });
+        self.files.push(File {
+            name,
+            ..File::default()
+        });
         let known = self.known.entry(key).or_default();
-        if known.id != FileId::default() {
-            self.replaced.insert(known.id);
-        }
         known.id = row;
         known.names = known.names.saturating_add(u8::from(is_named));
         *known
@@ -244,10 +268,33 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_not_written_to_after_it_was_renamed_has_one_row_with_both_names() {
+        let mut table = FileTable::new(64);
+        for name in ["index.lock", "index", "index.1"] {
+            table.name(key(12, 1), name.into());
+        }
+        assert_eq!(table.get(key(13, 1)).id, FileId(2));
+        let files = table.into_files();
+        let names = |row: usize| (files[row].name.as_str(), files[row].next_name.as_str());
+        assert_eq!([1, 2].map(names), [("index.lock", "index"), ("", "")]);
+    }
+
+    #[test]
+    fn a_renamed_file_keeps_its_row_where_there_is_room_for_no_other() {
+        let mut table = FileTable::new(3);
+        table.name(key(12, 1), "first".into());
+        table.name(key(12, 1), "second".into());
+        table.name(key(13, 1), "other".into());
+        let ids = [12, 12, 13].map(|ino| table.get(key(ino, 1)).id.0);
+        assert_eq!(ids, [1, 1, 2]);
+    }
+
+    #[test]
     fn a_file_renamed_over_and_over_does_not_fill_the_table() {
         let mut table = FileTable::new(1024);
         for turn in 0..1000 {
             table.name(key(12, 1), format!("name-{turn}"));
+            table.get(key(12, 1));
         }
         assert_eq!(table.files_from(1).len(), usize::from(MAX_NAMES));
     }

@@ -32,6 +32,8 @@ const REQUEST_TRACEPOINT: &str = "on_bio";
 const LATE: [&str; 2] = [REQUEST_TRACEPOINT, "on_bio_late"];
 /// The hooks for hints: `fcntl` alone, or every system call of the machine.
 const FCNTL: &str = "on_fcntl";
+/// The hook for renamed files, which watches a function's way out as that for `fcntl` does.
+const RENAME: &str = "on_rename";
 const EVERY_CALL: &str = "on_syscall_exit";
 /// Program that user space runs to answer: no hook.
 const REPLY: &str = "on_reply";
@@ -289,6 +291,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_read_pages" | "on_map_pages") => settings.generations && support.sees_reads,
             Some(REPLY | "on_exit") => true,
+            Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)
             }),

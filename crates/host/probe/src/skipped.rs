@@ -16,6 +16,7 @@ pub(crate) enum Hook {
     Calls,
     /// Reads of files.
     Reads,
+    Renames,
     Exits,
 }
 
@@ -34,6 +35,7 @@ impl Loaded {
             Some("on_dirty_folio") => Hook::DirtyPages,
             Some("on_fcntl" | "on_syscall_exit") => Hook::Calls,
             Some("on_read_pages" | "on_map_pages") => Hook::Reads,
+            Some("on_rename") => Hook::Renames,
             Some("on_exit") => Hook::Exits,
             Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,
@@ -86,9 +88,9 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
     for (hook, misses) in programs {
         let count = match hook {
             Hook::Requests => &mut skipped.requests,
-            // Nearly all of them the first has taken; one read of the many before a file says nothing; and of hardly
-            // any process that ends is there anything to tell.
-            Hook::LateRequests | Hook::Reads | Hook::Exits => continue,
+            // Nearly all of them the first has taken; one read of the many before a file says nothing; a file is called
+            // by its name before; and of hardly any process that ends is there anything to tell.
+            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Exits => continue,
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };

@@ -29,6 +29,9 @@ pub struct Support {
     pub sees_hints: bool,
     /// Whether reads of files can be seen: what a thread read before it began a file. Linux 6.12 and later.
     pub sees_reads: bool,
+    /// Whether a file that is renamed can be seen when it is. Without it, one that is not written to again keeps the
+    /// name that it was written under.
+    pub sees_renames: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// With kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
@@ -95,6 +98,9 @@ pub fn check() -> Result<Support, ProbeError> {
         sees_dirty_pages: has("writeback_dirty_folio"),
         sees_hints: has("sys_exit"),
         sees_reads: has("mm_filemap_get_pages") && has("mm_filemap_map_pages"),
+        sees_renames: btf
+            .type_by_name::<types::Struct<'_>>("renamedata")
+            .is_some(),
         sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
         queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
     })
@@ -176,6 +182,7 @@ mod tests {
             sees_dirty_pages: false,
             sees_hints: true,
             sees_reads: true,
+            sees_renames: true,
             sees_direct_files: true,
             queued_flag: None,
         };

@@ -69,7 +69,7 @@ pub fn run(arguments: &RunArguments) -> Result {
         Some(plan.drive.clone()),
         &mut live.interrupt,
     );
-    live.running.name(recorded.tables.contexts.clone());
+    live.running.name(&recorded.tables);
     let result = live.running.finish(
         config(&end, &plan, &recorded),
         recorded.tables.capture.lost_events,
@@ -435,6 +435,7 @@ mod tests {
                 .iter()
                 .map(|name| File {
                     name: (*name).to_owned(),
+                    ..File::default()
                 })
                 .collect(),
             capture: Capture::default(),

@@ -1,5 +1,5 @@
 //! Nothing of a load is missing in a recording, held against the drive's own counters; nor is a hint, of which `fcntl` alone is asked,
-//! nor what was read before a file was begun.
+//! nor what was read before a file was begun, nor the name of a file that was renamed when all of it was written.
 
 use std::{collections::BTreeMap, fs};
 
@@ -71,6 +71,11 @@ fn what_many_threads_write_is_captured_to_the_byte() {
         asked.map(|(name, hint)| (name.to_owned(), hint)).into()
     );
     let merged = ["0-first", "1-second", "2-third"];
+    let next_name = |tables: &Tables, io: &Io| tables.files[io.file.0 as usize].next_name.clone();
+    assert_eq!(
+        by_name(&report, "merges", &["index.lock"], next_name),
+        [("index.lock".to_owned(), "index".to_owned())].into()
+    );
     let generation = |tables: &Tables, io: &Io| tables.contexts[io.context.0 as usize].generation;
     let told = by_name(&report, "merges", &merged, generation);
     // Linux 6.1 does not tell of reads, and is said not to.

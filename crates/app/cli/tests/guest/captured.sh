@@ -28,6 +28,8 @@ cat >/tmp/merges <<'MERGES'
 dd if=/dev/zero of=/mnt/0-first bs=64k count=16
 dd if=/mnt/0-first of=/mnt/1-second bs=64k
 dd if=/mnt/1-second of=/mnt/2-third bs=64k
+dd if=/dev/zero of=/mnt/index.lock bs=64k count=4 conv=fsync
+mv /mnt/index.lock /mnt/index
 sync
 MERGES
 section merged anabranch -q record --device /dev/nvme0n1 -o /tmp/merges.parquet -- sh /tmp/merges

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anabranch_lifetime::LifetimeHistogram;
 use anabranch_placement::Names;
 use anabranch_ssd::Config;
-use anabranch_trace::{Context, ContextId, Frame, Io, Operation};
+use anabranch_trace::{Context, ContextId, File, Frame, Io, Operation};
 
 use super::{
     ContextLives, Details, LifePoints, Lives,
@@ -63,6 +63,11 @@ impl Survey {
     /// Learns names of files, which appear in the labels of contexts.
     pub fn learn(&mut self, names: &Names) {
         self.files.learn(names);
+    }
+
+    /// Learns by which names files are known, once all are written.
+    pub fn learn_next_names(&mut self, files: &[File]) {
+        self.files.learn_next_names(files);
     }
 
     /// Notes one request. A request that does not fit the drive is passed over: the lanes report

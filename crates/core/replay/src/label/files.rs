@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anabranch_placement::Names;
-use anabranch_trace::FileId;
+use anabranch_trace::{File, FileId};
 
 use super::patterns::NamePatterns;
 
@@ -30,6 +30,15 @@ impl FilesWritten {
                 self.names.resize(row + 1, String::new());
             }
             self.names[row].clone_from(name);
+        }
+    }
+
+    /// Learns by which names files are known: the rows of a trace from its first on.
+    pub fn learn_next_names(&mut self, files: &[File]) {
+        for (name, file) in self.names.iter_mut().zip(files) {
+            if is_known_by_next(file) {
+                name.clone_from(&file.next_name);
+            }
         }
     }
 
@@ -61,6 +70,17 @@ impl FilesWritten {
         };
         own.into_iter().filter_map(title).collect()
     }
+}
+
+/// Whether people know a file by the name that it was renamed to: `index` and not `index.lock`. A file that was put
+/// aside (`app.log`, which became `app.log.1`) is known by the first name, and nobody knows one by a hash.
+fn is_known_by_next(file: &File) -> bool {
+    let is_aside = !file.name.is_empty() && file.next_name.starts_with(&file.name);
+    !is_aside && has_letter(&NamePatterns::default().of_name(&file.next_name))
+}
+
+fn has_letter(pattern: &str) -> bool {
+    pattern.contains(char::is_alphanumeric)
 }
 
 /// The names of a class, all of one pattern.
@@ -126,12 +146,17 @@ fn title(files: &BTreeMap<&str, u64>, patterns: &NamePatterns) -> String {
 }
 
 impl Class<'_> {
-    /// The name of one file, or the pattern of several; of a pattern without a letter the names themselves, since
-    /// nobody knows a file as `*`.
+    /// The name of one file, or the pattern of several or of a random name. Nobody knows a file as `*`: where the pattern
+    /// has no letter these are the names themselves, if they are numbers, or the fact that they are random.
     fn title(&self, pattern: &str) -> String {
+        let is_random = self
+            .names
+            .iter()
+            .any(|(_, name)| NamePatterns::is_random(name));
         match self.names.as_slice() {
-            [(_, name)] => (*name).to_owned(),
-            names if !pattern.contains(char::is_alphanumeric) => {
+            _ if is_random && !has_letter(pattern) => "random names".to_owned(),
+            [(_, name)] if !is_random => (*name).to_owned(),
+            names if !has_letter(pattern) => {
                 listed(names.iter().map(|(_, name)| (*name).to_owned()).collect())
             }
             _ => pattern.to_owned(),
@@ -235,10 +260,47 @@ mod tests {
             (&[("16397", 5), ("16405", 4)], "16397, 16405"),
             (&[("my.db", 95), ("my.db-journal", 5)], "my.db"),
             (&[("tmp_obj_QBrbhZ", 1), ("tmp_obj_vBfhzd", 1)], "tmp_obj_*"),
+            (&[("tmp_pack_l8TfY7", 9), ("x", 1)], "tmp_pack_*"),
+            (
+                &[
+                    ("011b60e7ce7d4d412fe82c684d78b9c6e75a33", 2),
+                    ("0304c93e47b6449610967082b29cb460923ecf", 1),
+                ],
+                "random names",
+            ),
             (&[("ä.x", 1), ("ö.x", 1)], "*.x"),
             (&[("a", 5), ("b", 4), ("c", 3), ("d", 2)], "a, b, c, …"),
         ] {
             assert_eq!(titled(files), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_the_name_that_it_was_renamed_to_unless_it_was_put_aside() {
+        for (name, next_name, expected) in [
+            ("index.lock", "index", "index"),
+            ("cache-48000.pkl.tmp", "cache.pkl", "cache.pkl"),
+            ("ib_logfile101", "ib_logfile0", "ib_logfile0"),
+            ("", "late", "late"),
+            ("plain", "", "plain"),
+            ("app.log", "app.log.1", "app.log"),
+            (
+                "tmp_obj_QBrbhZ",
+                "0304c93e47b6449610967082b29cb460923ecf",
+                "tmp_obj_*",
+            ),
+        ] {
+            let mut files = FilesWritten::default();
+            files.learn(&Names {
+                files: vec![(FileId(0), name.to_owned())],
+                contexts: Vec::new(),
+            });
+            files.learn_next_names(&[File {
+                name: name.to_owned(),
+                next_name: next_name.to_owned(),
+            }]);
+            files.count(1, FileId(0), 10);
+            assert_eq!(files.titles()[&1], expected);
         }
     }
 }

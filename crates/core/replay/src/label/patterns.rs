@@ -42,6 +42,11 @@ impl NamePatterns {
         NamePatterns { random }
     }
 
+    /// Whether a part of a name is drawn at random, as far as the name tells by itself.
+    pub fn is_random(name: &str) -> bool {
+        parts(name).iter().any(|part| part.is_random)
+    }
+
     /// The pattern of a name. Characters that have a meaning in patterns become `?`.
     pub fn of_name(&self, name: &str) -> String {
         let mut parts = parts(name);

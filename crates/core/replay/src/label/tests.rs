@@ -287,6 +287,7 @@ fn functions_that_a_compiler_named_stand_before_the_calls_of_what_runs_them() {
         let path = [
             (LIBC, "__libc_write"),
             (PYTHON, "cfunction_vectorcall_FASTCALL"),
+            (COMPILED, "int sun.nio.ch.FileDispatcherImpl.write0(int)"),
             (COMPILED, name),
             (COMPILED, "StubRoutines (initial stubs)"),
             (PYTHON, "pymain_run_python"),

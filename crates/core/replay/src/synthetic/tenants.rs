@@ -66,7 +66,10 @@ fn both_tables() -> Tables {
     ]);
     for name in ["000001.log", "000002.sst", "000003.sst"] {
         let name = name.to_owned();
-        let file = File { name };
+        let file = File {
+            name,
+            ..File::default()
+        };
         let objects = iter::repeat_n(file, Numbers::EACH as usize);
         tables.files.extend(objects);
     }

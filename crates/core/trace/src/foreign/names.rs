@@ -241,7 +241,10 @@ impl Names {
         if new {
             let text = String::from_utf8_lossy(path);
             let name = text.rsplit('/').next().unwrap_or(&text);
-            self.files.push(File { name: name.into() });
+            self.files.push(File {
+                name: name.into(),
+                ..File::default()
+            });
             self.volumes.push(text.into_owned());
         }
         // Row 0 is "no file".

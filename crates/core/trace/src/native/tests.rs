@@ -43,6 +43,7 @@ fn some_tables() -> Tables {
     }
     tables.files.push(File {
         name: "000012.sst".into(),
+        next_name: "000012.sst.old".into(),
     });
     tables
 }

@@ -75,6 +75,11 @@ struct inode {
 	struct hlist_head i_dentry;
 };
 
+/* What a file is renamed by, since 5.12. */
+struct renamedata {
+	struct dentry *old_dentry;
+};
+
 /* A block device beside the inode of its own cache. */
 struct bdev_inode {
 	struct block_device bdev;
@@ -102,6 +107,7 @@ struct qstr {
 struct dentry {
 	struct qstr d_name;
 	struct dentry *d_parent;
+	struct inode *d_inode;
 	union {
 		struct hlist_node d_alias;
 	} d_u;

@@ -75,6 +75,25 @@ int BPF_PROG(on_fcntl, const struct pt_regs *regs, long result)
 	return take_hint(regs, result);
 }
 
+#ifndef HANDOVER
+/* A file that is renamed and not written to again has its last name for readers of the trace; placement goes by the one it is written under. */
+SEC("fexit/vfs_rename")
+int BPF_PROG(on_rename, struct renamedata *renamed, int result)
+{
+	struct inode *inode = READ(renamed, old_dentry, d_inode);
+
+	if (result || !inode)
+		return 0;
+
+	struct file_key key = key_of(inode);
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
+
+	if (state)
+		follow_name(inode, state, SLOT_RENAME);
+	return 0;
+}
+#endif
+
 /* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
 extern const void iomap_dio_bio_end_io __ksym __weak;
 

@@ -89,6 +89,9 @@ enum slot {
 	SLOT_LATE,
 #endif
 	SLOT_HINT,
+#ifndef HANDOVER
+	SLOT_RENAME,
+#endif
 	SLOTS,
 };
 

@@ -70,9 +70,10 @@ fn any_tables() -> impl Strategy<Value = Tables> {
             let id = ContextId(id);
             tables.contexts.push(Context { id, ..context });
         }
-        tables
-            .files
-            .extend(names.into_iter().map(|name| File { name }));
+        tables.files.extend(names.into_iter().map(|name| File {
+            name,
+            ..File::default()
+        }));
         tables
     })
 }

@@ -1,0 +1,261 @@
+//! Functions of an ELF file, by its table for unwinding, which stripped files have too: `.eh_frame_hdr` (LSB Core 5.0,
+//! "Exception Frames"). The file is another user's: nothing in it is believed to lie within it.
+
+/// The most segments that are looked at (our choice: linkers make some ten).
+const MAX_SEGMENTS: usize = 64;
+/// The most bytes of a function that are searched for jumps (our choice).
+const MAX_CODE: u64 = 64 << 10;
+/// Types of program headers (gABI, and LSB Core for the second).
+const LOADED: u32 = 1;
+const EH_FRAME_HDR: u32 = 0x6474_e550;
+/// Version 1; pointers relative to themselves, counts of four bytes, a table of four bytes relative to its beginning: the
+/// form that linkers write.
+const KNOWN_FORM: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
+const TABLE: u64 = 12;
+const ROW: u64 = 8;
+
+/// Addresses of a function: from its first to behind its last.
+pub(crate) type Function = std::ops::Range<u64>;
+
+/// The code of a file, by addresses before it is loaded.
+#[derive(Debug)]
+pub(crate) struct ElfCode<'a> {
+    file: &'a [u8],
+    /// Address, offset and bytes of what is loaded.
+    segments: Vec<(u64, u64, u64)>,
+    /// Address of the table for unwinding, and its bytes.
+    table: (u64, &'a [u8]),
+}
+
+impl<'a> ElfCode<'a> {
+    /// `None` where the file is of no known form or has no such table.
+    pub(crate) fn of(file: &'a [u8]) -> Option<ElfCode<'a>> {
+        if !file.starts_with(b"\x7fELF\x02\x01") {
+            return None;
+        }
+        let (first, bytes, count) = (word(file, 32)?, half(file, 54)?, half(file, 56)?);
+        let (mut segments, mut table) = (Vec::new(), None);
+        for at in 0..usize::from(count).min(MAX_SEGMENTS) as u64 {
+            let header = first.checked_add(at * u64::from(bytes))?;
+            let field = |place: u64| word(file, header.checked_add(place)?);
+            let (offset, address, length) = (field(8)?, field(16)?, field(32)?);
+            match long(file, header)? {
+                LOADED => segments.push((address, offset, length)),
+                EH_FRAME_HDR => table = Some((address, part(file, offset, length)?)),
+                _ => {}
+            }
+        }
+        let table = table.filter(|(_, bytes)| bytes.starts_with(&KNOWN_FORM))?;
+        Some(ElfCode {
+            file,
+            segments,
+            table,
+        })
+    }
+
+    /// The address of the byte at an offset of the file.
+    pub(crate) fn address(&self, offset: u64) -> Option<u64> {
+        self.segments.iter().find_map(|(address, begin, length)| {
+            let within = offset.checked_sub(*begin)?;
+            (within <= *length).then(|| address.wrapping_add(within))
+        })
+    }
+
+    /// So many bytes of code from an address on, or as many as the file has.
+    fn code(&self, address: u64, most: u64) -> Option<&'a [u8]> {
+        self.segments.iter().find_map(|(begin, offset, length)| {
+            let within = address.checked_sub(*begin)?;
+            let left = length.checked_sub(within)?;
+            part(self.file, offset.checked_add(within)?, left.min(most))
+        })
+    }
+
+    /// The function that an address lies in: from the last one that begins there or before to the next one.
+    pub(crate) fn function(&self, address: u64) -> Option<Function> {
+        let (base, bytes) = self.table;
+        let claimed = u64::from(long(bytes, 8)?);
+        let count = claimed.min((bytes.len() as u64).saturating_sub(TABLE) / ROW);
+        let begins = |row: u64| {
+            let distance = long(bytes, TABLE + row * ROW).unwrap_or(0) as i32;
+            base.wrapping_add_signed(distance.into())
+        };
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if begins(middle) <= address {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let next = if low < count { begins(low) } else { u64::MAX };
+        Some(begins(low.checked_sub(1)?)..next)
+    }
+
+    /// Whether a call of `target` can have led to a function of this file, or to another file (`None`): the target is that
+    /// function, jumps to it in place of a last call, or is a stub of the linker's for functions of other files.
+    pub(crate) fn leads(&self, target: u64, to: Option<&Function>) -> bool {
+        if self.is_stub(target) {
+            return true;
+        }
+        // What is in no table is not judged.
+        let Some(called) = self.function(target) else {
+            return true;
+        };
+        let bytes = called.end.saturating_sub(called.start).min(MAX_CODE);
+        let Some(code) = self.code(called.start, bytes) else {
+            return true;
+        };
+        let arrives = |address: u64| match to {
+            Some(function) => function.contains(&address),
+            None => self.is_stub(address),
+        };
+        arrives(target) || jumps(code, called.start).any(arrives)
+    }
+
+    /// Whether a jump through a table of the linker's lies at an address: `FF 25`, behind what marks the targets of
+    /// indirect jumps (Intel SDM, ENDBR64 and JMP).
+    fn is_stub(&self, address: u64) -> bool {
+        let Some(code) = self.code(address, 8) else {
+            return false;
+        };
+        let code = code.strip_prefix(b"\xf3\x0f\x1e\xfa").unwrap_or(code);
+        let code = code.strip_prefix(b"\xf2").unwrap_or(code);
+        code.starts_with(b"\xff\x25")
+    }
+}
+
+/// Targets of the jumps in code at an address, and of what looks like one: `E9` and `0F 80` to `0F 8F` with a distance of 32
+/// bits (Intel SDM, JMP and Jcc).
+fn jumps(code: &[u8], address: u64) -> impl Iterator<Item = u64> {
+    code.windows(6).enumerate().filter_map(move |(at, bytes)| {
+        let (operand, length) = match bytes {
+            [0xe9, operand @ .., _] => (operand, 5),
+            [0x0f, 0x80..=0x8f, operand @ ..] => (operand, 6),
+            _ => return None,
+        };
+        let distance = i32::from_le_bytes(operand.try_into().ok()?);
+        let next = address.wrapping_add(at as u64 + length);
+        Some(next.wrapping_add_signed(distance.into()))
+    })
+}
+
+fn part(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
+    let begin = usize::try_from(offset).ok()?;
+    let end = begin.checked_add(usize::try_from(length).ok()?)?;
+    bytes.get(begin..end)
+}
+
+fn half(bytes: &[u8], offset: u64) -> Option<u16> {
+    Some(u16::from_le_bytes(part(bytes, offset, 2)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], offset: u64) -> Option<u32> {
+    Some(u32::from_le_bytes(part(bytes, offset, 4)?.try_into().ok()?))
+}
+
+fn word(bytes: &[u8], offset: u64) -> Option<u64> {
+    Some(u64::from_le_bytes(part(bytes, offset, 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Where the code of the file below lies, in it and in memory.
+    pub(crate) const CODE: u64 = 0x400;
+    /// Where its functions begin: a stub, one that calls, one that is called, one that jumps, and another.
+    pub(crate) const BEGINNINGS: [u64; 5] = [0x400, 0x420, 0x440, 0x460, 0x480];
+
+    /// An ELF file with five functions and a table of them.
+    pub(crate) fn small_elf() -> Vec<u8> {
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(0x500, 0x90);
+        file[32..40].copy_from_slice(&64_u64.to_le_bytes());
+        file[54..58].copy_from_slice(&[56, 0, 2, 0]);
+        for (at, kind, offset, length) in [
+            (64, 1_u32, 0_u64, 0x500_u64),
+            (120, EH_FRAME_HDR, 0x200, 12 + 8 * 5),
+        ] {
+            file[at..at + 4].copy_from_slice(&kind.to_le_bytes());
+            file[at + 8..at + 16].copy_from_slice(&offset.to_le_bytes());
+            file[at + 16..at + 24].copy_from_slice(&offset.to_le_bytes());
+            file[at + 32..at + 40].copy_from_slice(&length.to_le_bytes());
+        }
+        file[0x200..0x204].copy_from_slice(&KNOWN_FORM);
+        file[0x208..0x20c].copy_from_slice(&5_u32.to_le_bytes());
+        for (row, begin) in BEGINNINGS.into_iter().enumerate() {
+            let distance = (begin as i32 - 0x200).to_le_bytes();
+            file[0x20c + row * 8..0x210 + row * 8].copy_from_slice(&distance);
+        }
+        file[0x400..0x406].copy_from_slice(&[0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25]);
+        // The fourth jumps to the third, the fifth to the stub.
+        for (at, to) in [(0x468, 0x440), (0x488, 0x400)] {
+            file[at] = 0xe9;
+            file[at + 1..at + 5].copy_from_slice(&(to - (at as i32 + 5)).to_le_bytes());
+        }
+        file
+    }
+
+    #[test]
+    fn an_address_lies_in_the_function_that_begins_last_before_it() {
+        let file = small_elf();
+        let code = ElfCode::of(&file).unwrap();
+        let found = [0x3ff, 0x400, 0x43f, 0x440, 0x4ff].map(|address| code.function(address));
+        assert_eq!(
+            found,
+            [
+                None,
+                Some(0x400..0x420),
+                Some(0x420..0x440),
+                Some(0x440..0x460),
+                Some(0x480..u64::MAX)
+            ]
+        );
+        assert_eq!(
+            (code.address(0x444), code.address(0x501)),
+            (Some(0x444), None)
+        );
+    }
+
+    #[test]
+    fn a_call_leads_to_what_it_calls_to_what_that_jumps_to_and_by_a_stub_to_other_files() {
+        let file = small_elf();
+        let code = ElfCode::of(&file).unwrap();
+        let third = code.function(0x444).unwrap();
+        let to_third = BEGINNINGS.map(|target| code.leads(target, Some(&third)));
+        assert_eq!(to_third, [true, false, true, true, false]);
+        let elsewhere = BEGINNINGS.map(|target| code.leads(target, None));
+        assert_eq!(elsewhere, [true, false, false, false, true]);
+    }
+
+    #[test]
+    fn functions_of_this_very_program_are_found() {
+        let file = std::fs::read("/proc/self/exe").unwrap();
+        let code = ElfCode::of(&file).unwrap();
+        let (address, offset, _) = code.segments[1];
+        let middle = code.address(offset + 4096).unwrap();
+        assert_eq!(middle, address + 4096);
+        assert!(
+            code.function(middle)
+                .is_some_and(|function| function.contains(&middle))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_makes_it_panic(places in proptest::collection::vec((0_usize..0x300, any::<u8>()), 0..32), address: u64) {
+            let mut file = small_elf();
+            for (at, byte) in places {
+                file[at] = byte;
+            }
+            if let Some(code) = ElfCode::of(&file) {
+                let function = code.function(address);
+                code.leads(address, function.as_ref());
+                code.leads(address % 0x500, None);
+                code.address(address);
+            }
+        }
+    }
+}
