@@ -6,4 +6,4 @@ set -euo pipefail
 flush_each_second "$1"
 postgres "$1" 'max_wal_size = 32MB' 'synchronous_commit = off'
 "$bin/pgbench" --initialize --scale=10 --quiet postgres >/dev/null 2>&1
-"$bin/pgbench" --no-vacuum --client=4 --transactions="${EVENTS:-30000}" postgres >/dev/null
+"$bin/pgbench" --no-vacuum --client=4 --transactions="${EVENTS:-12000}" postgres >/dev/null

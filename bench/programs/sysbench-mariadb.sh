@@ -8,7 +8,7 @@ mariadb_server "$1" --innodb-flush-log-at-trx-commit=2 --innodb-max-undo-log-siz
 client -e 'create database sbtest'
 bench() {
     sysbench oltp_write_only --db-driver=mysql --mysql-socket="$scratch/socket" --mysql-user=root --tables=4 --table-size=60000 \
-        --threads=4 --events="${EVENTS:-60000}" --time=0 --rand-type=pareto --verbosity=0 "$1"
+        --threads=4 --events="${EVENTS:-8000}" --time=0 --rand-type=pareto --verbosity=0 "$1"
 }
 bench prepare >/dev/null
 bench run

@@ -344,7 +344,9 @@ fn offsets(frames: &[Frame]) -> Vec<String> {
     let own = frames
         .iter()
         .filter(|frame| frame.symbol.is_none() && has_file(frame) && !is_runtime(frame));
-    own.map(|frame| format!("{}+{:#x}", object(frame), frame.file_offset))
+    // A library's version takes the room that the calls need.
+    let module = |frame| object(frame).split(".so").next().unwrap_or_default();
+    own.map(|frame| format!("{}+{:#x}", module(frame), frame.file_offset))
         .collect()
 }
 

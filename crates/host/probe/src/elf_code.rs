@@ -5,6 +5,9 @@
 const MAX_SEGMENTS: usize = 64;
 /// The most bytes of a function that are searched for jumps (our choice).
 const MAX_CODE: u64 = 64 << 10;
+/// The most bytes of a function that may end by a jump to an address it was given: one that only hands a call on (our
+/// choice: in longer ones every second has bytes that look like such a jump).
+const MAX_THIN: usize = 256;
 /// Types of program headers (gABI, and LSB Core for the second).
 const LOADED: u32 = 1;
 const EH_FRAME_HDR: u32 = 0x6474_e550;
@@ -93,7 +96,8 @@ impl<'a> ElfCode<'a> {
     }
 
     /// Whether a call of `target` can have led to a function of this file, or to another file (`None`): the target is that
-    /// function, jumps to it in place of a last call, or is a stub of the linker's for functions of other files.
+    /// function, jumps to it in place of a last call, is short and jumps somewhere, or is a stub of the linker's for
+    /// functions of other files.
     pub(crate) fn leads(&self, target: u64, to: Option<&Function>) -> bool {
         if self.is_stub(target) {
             return true;
@@ -110,7 +114,9 @@ impl<'a> ElfCode<'a> {
             Some(function) => function.contains(&address),
             None => self.is_stub(address),
         };
-        arrives(target) || jumps(code, called.start).any(arrives)
+        arrives(target)
+            || jumps(code, called.start).any(arrives)
+            || code.len() <= MAX_THIN && jumps_anywhere(code)
     }
 
     /// Whether a jump through a table of the linker's lies at an address: `FF 25`, behind what marks the targets of
@@ -138,6 +144,13 @@ fn jumps(code: &[u8], address: u64) -> impl Iterator<Item = u64> {
         let next = address.wrapping_add(at as u64 + length);
         Some(next.wrapping_add_signed(distance.into()))
     })
+}
+
+/// Whether code has a jump to an address in a register or in memory, `FF /4` (Intel SDM, JMP), other than that of a `switch`,
+/// which compilers mark with `3E` where they mark targets of indirect jumps.
+fn jumps_anywhere(code: &[u8]) -> bool {
+    code.windows(3)
+        .any(|bytes| bytes[0] != 0x3e && bytes[1] == 0xff && (bytes[2] >> 3) & 7 == 4)
 }
 
 fn part(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
@@ -228,6 +241,16 @@ pub(crate) mod tests {
         assert_eq!(to_third, [true, false, true, true, false]);
         let elsewhere = BEGINNINGS.map(|target| code.leads(target, None));
         assert_eq!(elsewhere, [true, false, false, false, true]);
+    }
+
+    #[test]
+    fn a_short_function_that_jumps_to_an_address_it_was_given_may_lead_anywhere() {
+        let mut file = small_elf();
+        for (jump, leads) in [([0x48, 0xff, 0xe0], true), ([0x3e, 0xff, 0xe0], false)] {
+            file[0x430..0x433].copy_from_slice(&jump);
+            let code = ElfCode::of(&file).unwrap();
+            assert_eq!(code.leads(0x420, None), leads, "{jump:x?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use super::patterns::NamePatterns;
 const MOST_PAIRS: usize = 1 << 20;
 /// A context is named by its largest files, which have this share of its bytes (our choice).
 const SHARE: f64 = 0.9;
+/// The fewest digits that long numbers share (our choice: those of a timeline in PostgreSQL's log).
+const NUMBER: usize = 8;
 /// The most names of files that have nothing in common (our choice).
 const MOST_NAMES: usize = 3;
 
@@ -103,6 +105,9 @@ fn title(files: &BTreeMap<&str, u64>, patterns: &NamePatterns) -> String {
     });
     largest.truncate(kept.map_or(1, |last| last + 1));
 
+    if let Some(title) = numbered(largest.iter().map(|(_, name)| *name)) {
+        return title;
+    }
     let mut classes: BTreeMap<String, Class<'_>> = BTreeMap::new();
     for (bytes, name) in &largest {
         let class = classes.entry(patterns.of_name(name)).or_default();
@@ -143,6 +148,20 @@ fn title(files: &BTreeMap<&str, u64>, patterns: &NamePatterns) -> String {
     }
     titles.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
     listed(titles.into_iter().map(|(_, title)| title).collect())
+}
+
+/// The beginning that several long numbers share, as of a log's segments: `0000000100000000000000*`.
+fn numbered<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
+    let is_number = |name: &str| {
+        name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !NamePatterns::is_random(name)
+    };
+    let first = names.clone().next()?;
+    let shared = names.clone().skip(1).map(|name| {
+        let same = first.bytes().zip(name.bytes());
+        same.take_while(|(one, other)| one == other).count()
+    });
+    let shared = shared.min()?;
+    (shared >= NUMBER && names.clone().all(is_number)).then(|| format!("{}*", &first[..shared]))
 }
 
 impl Class<'_> {
@@ -258,6 +277,13 @@ mod tests {
                 "large, middle, small",
             ),
             (&[("16397", 5), ("16405", 4)], "16397, 16405"),
+            (
+                &[
+                    ("00000001000000000000000A", 2),
+                    ("00000001000000000000000B", 1),
+                ],
+                "00000001000000000000000*",
+            ),
             (&[("my.db", 95), ("my.db-journal", 5)], "my.db"),
             (&[("tmp_obj_QBrbhZ", 1), ("tmp_obj_vBfhzd", 1)], "tmp_obj_*"),
             (&[("tmp_pack_l8TfY7", 9), ("x", 1)], "tmp_pack_*"),

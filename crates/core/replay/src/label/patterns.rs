@@ -120,7 +120,13 @@ fn is_random(part: &str) -> bool {
     if part.len() < LEAST || !has_letter || !bytes.iter().all(u8::is_ascii_alphanumeric) {
         return false;
     }
-    let is_hash = part.len() >= HASH && has_digit && bytes.iter().all(u8::is_ascii_hexdigit);
+    // Of a hash's digits three in eight are letters; `00000001000000000000000A` is a number.
+    let letters = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let is_hex = has_digit && bytes.iter().all(u8::is_ascii_hexdigit);
+    let is_hash = is_hex && part.len() >= HASH && letters * 8 >= part.len();
     let a_word = if part.len() >= LONG { 4 } else { 2 };
     is_hash || words(bytes) * a_word >= part.len()
 }
