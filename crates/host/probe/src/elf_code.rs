@@ -176,9 +176,9 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Where the code of the file below lies, in it and in memory.
+    /// Place of the code of the file below, in it and in memory.
     pub(crate) const CODE: u64 = 0x400;
-    /// Where its functions begin: a stub, one that calls, one that is called, one that jumps, and another.
+    /// Beginnings of its functions: a stub, one that calls, one that is called, one that jumps, and another.
     pub(crate) const BEGINNINGS: [u64; 5] = [0x400, 0x420, 0x440, 0x460, 0x480];
 
     /// An ELF file with five functions and a table of them.

@@ -16,7 +16,13 @@ const VALUES: [&str; 8] = ["0", "1", "3", "10%", "50%", "0.9", "400%", "x"];
 fn outcome_of(text: &str, most: usize) -> Result<String, String> {
     let load = Synthetic::parse(text).map_err(|error| error.to_string())?;
     let (mut sum, mut source) = (Sum::default(), Source::default());
-    sum.take((load.size_bytes(), load.write_bytes(), load.tables()));
+    // No file of a load is renamed, and the record is older than the field.
+    let tables = format!("{:?}", load.tables()).replace(", next_name: \"\"", "");
+    sum.take(format_args!(
+        "({}, {:?}, {tables})",
+        load.size_bytes(),
+        load.write_bytes()
+    ));
     let mut requests = 0;
     for io in load.requests().take(most) {
         sum.take(io);
