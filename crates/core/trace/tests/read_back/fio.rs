@@ -30,7 +30,7 @@ pub fn has_discards_in_logs() -> bool {
     let version = String::from_utf8(output.stdout).unwrap();
     let numbers = version.trim().trim_start_matches("fio-").split(['.', '-']);
     let numbers: Vec<u32> = numbers.map_while(|number| number.parse().ok()).collect();
-    numbers >= vec![3, 34]
+    numbers[..] >= [3, 34][..]
 }
 
 /// Replays a trace as fast as fio can, unless the options ask for its pace. What fio issues and what it reports agree.
