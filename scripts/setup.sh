@@ -25,7 +25,8 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
-    strace:strace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux openssl:openssl chromium:chromium)
+    strace:strace fio:fio btt:blktrace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux openssl:openssl
+    chromium:chromium)
 # What builds for aarch64 and runs it here: scripts/aarch64.sh
 crossing=(aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross
     qemu-aarch64:qemu-user python3:python3)

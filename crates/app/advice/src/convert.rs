@@ -120,6 +120,7 @@ fn lost(form: Form, done: &Exported) -> String {
         (done.discards_left_out, "discards left out"),
         (done.flushes_left_out, "flushes left out"),
         (done.times_cut, cut.as_str()),
+        (done.times_held, "times that went back"),
         (done.unaligned, unaligned.as_str()),
         (done.split, "split"),
         (done.volumes_lost, "volumes"),

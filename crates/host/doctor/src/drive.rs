@@ -46,6 +46,7 @@ impl Answers {
             bytes: shape.bytes,
             block_bytes: shape.block_bytes,
             metadata_bytes: shape.metadata_bytes,
+            plain_format: shape.plain_format,
             namespaces: u32_at(&self.controller, 516),
             endurance_group: self.endurance_group(),
             fdp: answered.map(|(handles, configuration)| PlacementFindings {
@@ -285,6 +286,7 @@ mod tests {
             bytes: 1000 << 12,
             block_bytes: 4096,
             metadata_bytes: 0,
+            plain_format: Some(0),
             namespaces: 4,
             endurance_group: 1,
             fdp: Some(PlacementFindings {

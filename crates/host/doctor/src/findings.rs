@@ -104,6 +104,8 @@ pub struct DriveFindings {
     pub block_bytes: u64,
     /// Bytes of metadata beside each block.
     pub metadata_bytes: u16,
+    /// Number of a format without metadata that `nvme format` can give it; `None` where it has none.
+    pub plain_format: Option<u8>,
     /// The most namespaces that the drive supports.
     pub namespaces: u32,
     /// The namespace's endurance group; 0 for none.

@@ -294,14 +294,12 @@ fn unfit(device: &Device) -> Option<Verdict> {
     let shape = Shape {
         block_bytes: drive.block_bytes,
         metadata_bytes: drive.metadata_bytes,
+        plain_format: drive.plain_format,
         bytes: drive.bytes,
     };
     let refusal = shape.refusal()?;
-    Some(
-        no_ublk(format!("ublk is there, but the drive has {refusal}.")).remedy(
-            "another format, or a smaller namespace; both delete what is on it (`nvme format`, `nvme create-ns`)",
-        ),
-    )
+    let remedy = shape.remedy(&format!("/dev/{}", device.name));
+    Some(no_ublk(format!("ublk is there, but the drive has {refusal}.")).remedy(remedy))
 }
 
 /// Judges the obstacles to seeing writers.

@@ -483,7 +483,10 @@ fn abilities(
 ) -> Result<Abilities, SteerError> {
     let shape = Shape::of(namespace);
     if let Some(refusal) = shape.refusal() {
-        return Err(SteerError::Unfit(format!("{title} has {refusal}")));
+        let remedy = shape.remedy("DEVICE");
+        return Err(SteerError::Unfit(format!(
+            "{title} has {refusal}; {remedy}"
+        )));
     }
     let block_shift = shape.block_bytes.trailing_zeros() as u8;
     let wide = |name: &str| -> Option<u64> {

@@ -22,6 +22,9 @@ use super::{
 };
 
 const HEADING: &str = "fio version 3 iolog\n";
+/// The time at which a log opens its file, in microseconds, and that of a request at 0. fio does not wait behind a time
+/// of 0, which means "none yet" to it (`iolog.c`, `delay_since_ttime`): a stream's first request would come at once.
+const FIRST_US: u64 = 1;
 /// The path of the user's drive in the jobs; `--filename` on fio's command line overrules it.
 const DEVICE: &str = "/dev/ng0n1";
 
@@ -55,7 +58,7 @@ impl Logs {
         };
         let line = format!(
             "{} {} {action} {offset_bytes} {length_bytes}\n",
-            io.time_ns / 1000,
+            io.time_ns / 1000 + FIRST_US,
             name(stream)
         );
         own.push_str(&line);
@@ -68,7 +71,7 @@ fn name(stream: StreamId) -> String {
 }
 
 fn opened(name: &str) -> String {
-    format!("{HEADING}0 {name} add\n0 {name} open\n")
+    format!("{HEADING}{FIRST_US} {name} add\n{FIRST_US} {name} open\n")
 }
 
 /// Makes a `dp_scheme` of address ranges, a log and a job for each stream that is used, and a job
@@ -177,4 +180,25 @@ fn by_tenant(logs: &Logs) -> Result<(String, Vec<Io>)> {
     };
     let lines: Vec<Line> = (0..).zip(importer.volumes()).map(line).collect();
     Ok((document("streams by job", &lines), all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_begins_late_waits_for_its_first_request_from_the_opening_of_its_log() {
+        let mut logs = Logs::new(2);
+        let late = Io {
+            time_ns: 2_000_000_000,
+            ..Io::write(0, 4096)
+        };
+        logs.put(&Io::write(8192, 4096), 8192, 4096, StreamId(0));
+        logs.put(&late, 0, 4096, StreamId(1));
+        assert_eq!(
+            logs.of_stream[1],
+            "fio version 3 iolog\n1 stream-1 add\n1 stream-1 open\n2000001 stream-1 write 0 4096\n"
+        );
+        assert!(logs.of_stream[0].ends_with("\n1 stream-0 write 8192 4096\n"));
+    }
 }

@@ -29,6 +29,8 @@ pub struct Exporter<W> {
     names: Vec<(String, bool)>,
     out: W,
     bytes: Vec<u8>,
+    /// The latest time that was written.
+    latest_ns: u64,
     done: Exported,
 }
 
@@ -45,6 +47,9 @@ pub struct Exported {
     pub flushes_left_out: u64,
     /// Requests whose time was cut to the form's unit.
     pub times_cut: u64,
+    /// Requests whose time went back behind one before it, in a form whose times never do: they have the latest time
+    /// before them.
+    pub times_held: u64,
     /// Requests that were not a whole number of units: reads and writes were widened, discards
     /// narrowed.
     pub unaligned: u64,
@@ -79,6 +84,7 @@ impl<W: Write> Exporter<W> {
             names: tables.contexts.iter().map(name).collect(),
             out,
             bytes: Vec::with_capacity(BUFFER_BYTES),
+            latest_ns: 0,
             done: Exported::default(),
         };
         exporter.writer.begin(&mut exporter.bytes);
@@ -102,7 +108,13 @@ impl<W: Write> Exporter<W> {
         self.note_losses(io, (first_byte, end_byte));
         let name = self.names.get(io.context.0 as usize);
         let name = name.map_or("0", |(name, _)| name.as_str());
-        let time_ns = io.time_ns - io.time_ns % self.holds.time_unit_ns;
+        let cut_ns = io.time_ns - io.time_ns % self.holds.time_unit_ns;
+        self.latest_ns = self.latest_ns.max(cut_ns);
+        let time_ns = if self.holds.in_order {
+            self.latest_ns
+        } else {
+            cut_ns
+        };
         let mut offset_bytes = first_byte;
         loop {
             let length_bytes = (end_byte - offset_bytes).min(self.holds.most_length_bytes);
@@ -162,6 +174,7 @@ impl<W: Write> Exporter<W> {
         };
         let aligned = first_byte == io.offset_bytes && end_byte - first_byte == io.length_bytes;
         done.times_cut += u64::from(!io.time_ns.is_multiple_of(self.holds.time_unit_ns));
+        done.times_held += u64::from(self.holds.in_order && io.time_ns < self.latest_ns);
         done.unaligned += u64::from(!aligned);
         done.split += u64::from(end_byte - first_byte > self.holds.most_length_bytes);
         done.volumes_lost += u64::from(!self.holds.volumes && io.tenant != 0);
@@ -271,6 +284,17 @@ mod tests {
             ..Exported::default()
         };
         assert_eq!(done, expected);
+    }
+
+    #[test]
+    fn a_time_that_goes_back_is_the_latest_before_it_where_readers_want_that() {
+        let ios = [5, 3, 9].map(|time_ns| at(time_ns, Operation::Write, 0, 4096));
+        let (text, done) = exported(Form::MqSim, &ios);
+        assert_eq!(text, "5 0 0 8 0\n5 0 0 8 0\n9 0 0 8 0\n");
+        assert_eq!((done.requests, done.times_held), (3, 1));
+        let (text, done) = exported(Form::Fiu, &ios);
+        assert!(text.contains("\n3 0 0 0 8 W"), "{text}");
+        assert_eq!(done.times_held, 0);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Holds {
     pub volumes: bool,
     /// Whether the form names processes, the only thing it can tell of a context.
     pub names: bool,
+    /// Whether the form's readers want times that never go back; a time that does becomes the latest before it.
+    pub in_order: bool,
 }
 
 /// The largest 32-bit length that is a whole number of any unit (up to 4,096 bytes). Our choice.
@@ -37,6 +39,7 @@ pub(super) const BYTES: Holds = Holds {
     most_length_bytes: u64::MAX,
     volumes: true,
     names: false,
+    in_order: false,
 };
 
 /// A form that holds all operations on volumes, in sectors and nanoseconds.
@@ -52,6 +55,14 @@ impl Holds {
     pub(super) const fn named(self) -> Holds {
         Holds {
             names: true,
+            ..self
+        }
+    }
+
+    /// The same form with times that never go back.
+    pub(super) const fn ordered(self) -> Holds {
+        Holds {
+            in_order: true,
             ..self
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use anabranch_trace::foreign::{ColumnMap, Exported, Exporter, Form, Importer, Options};
+use anabranch_trace::foreign::{ColumnMap, Event, Exported, Exporter, Form, Importer, Options};
 use anabranch_trace::{
     Capture, Context, ContextId, ContextKind, FileId, Io, Operation, Tables, WriteHint,
 };
@@ -217,6 +217,31 @@ fn formats_that_count_from_a_year_keep_when_the_trace_began() {
         let (_, importer) = read_again(bytes, form);
         let began = importer.tables().capture.started_unix_s;
         assert_eq!(began, STARTED_UNIX_S, "{}", form.name());
+    }
+}
+
+#[test]
+fn each_event_of_an_exported_blktrace_has_every_request_once() {
+    let flush = Io {
+        operation: Operation::Flush,
+        ..Io::write(0, 0)
+    };
+    let discard = Io {
+        operation: Operation::Discard,
+        ..Io::write(0, 8192)
+    };
+    // The same request again at the same time is a second one.
+    let ios = [Io::write(0, 4096), Io::write(0, 4096), flush, discard];
+    for event in Event::ALL {
+        let (bytes, _) = export(&ios, Form::Blktrace);
+        let options = Options {
+            event: Some(event),
+            ..Options::default()
+        };
+        let inputs = vec![input("t", bytes)];
+        let (found, importer) = import(inputs, Form::Blktrace.format(), &options).unwrap();
+        assert_eq!(found, ios, "{event:?}");
+        assert_eq!(importer.skipped().other_events, 2 * ios.len() as u64);
     }
 }
 

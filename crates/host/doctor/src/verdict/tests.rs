@@ -26,6 +26,7 @@ fn whole() -> Findings {
                 bytes: 1 << 30,
                 block_bytes: 4096,
                 metadata_bytes: 0,
+                plain_format: Some(1),
                 namespaces: 4,
                 endurance_group: 1,
                 fdp: Some(PlacementFindings {

@@ -328,6 +328,10 @@ const ISSUED: u64 = 1 << 22;
 const COMPLETED: u64 = 1 << 23;
 const FILE_SYSTEM: u64 = 1 << 24;
 
+/// The time of an event at 0. fio does not wait behind a time of 0, which means "none yet" to it (`iolog.c`,
+/// `delay_since_ttime`); blkparse and btt count from the first event.
+const FIRST_NS: u64 = 1;
+
 /// Writes records of version 7, little-endian, on processor 0: for each request its queue, issue and completion event,
 /// and a notice with the name before the first request of each process. fio replays queue events, btt wants all three.
 /// A trace of ours does not tell when a request ended, so that all three have one time.
@@ -350,7 +354,7 @@ impl BlktraceWriter {
         bytes.extend([7]);
         bytes.extend(MAGIC_LITTLE);
         bytes.extend(self.events.to_le_bytes());
-        bytes.extend(request.time_ns.to_le_bytes());
+        bytes.extend(request.time_ns.saturating_add(FIRST_NS).to_le_bytes());
         bytes.extend(sector.to_le_bytes());
         // Lengths and actions of version 7 have 32 bits; the exporter splits what is longer.
         bytes.extend((length_bytes as u32).to_le_bytes());

@@ -43,7 +43,9 @@ pub(super) const ROW: FormatRow = FormatRow {
 pub(super) const SECOND: FormRow = FormRow {
     name: Some("fio-iolog-v2"),
     about: Some("fio's I/O log, version 2: bytes, microseconds by `wait`"),
-    ..FormRow::new(BYTES.every(1000), |_| Box::new(FioWriter::second()))
+    ..FormRow::new(BYTES.every(1000).ordered(), |_| {
+        Box::new(FioWriter::second())
+    })
 };
 
 /// Its form in version 3.
@@ -63,6 +65,17 @@ const HEADINGS: [(&[u8], Version); 2] = [
 enum Version {
     Two,
     Three,
+}
+
+impl Version {
+    /// The time of a request at 0, in microseconds.
+    fn first_us(self) -> u64 {
+        match self {
+            Version::Two => 0,
+            // fio does not wait behind a time of 0, which means "none yet" to it (`iolog.c`, `delay_since_ttime`).
+            Version::Three => 1,
+        }
+    }
 }
 
 /// Reads lines of an I/O log.
@@ -142,8 +155,8 @@ fn action(time_ns: u64, mut words: Words<'_>, names: &mut Names) -> Result<Found
 
 /// Writes lines of an I/O log. Each volume is a file of its own, `volume-0` and so on, to be replayed
 /// on a device by `replay_redirect`. Version 2 has a wait before each request that comes later than
-/// the one before; fio itself passes over waits below 100 microseconds (HOWTO, "Trace file format
-/// v2"), version 3 keeps all times.
+/// the one before, as documented; fio itself takes a wait for milliseconds since its own start (`iolog.c`,
+/// `read_iolog_get`), so that only version 3 keeps the pace.
 #[derive(Debug)]
 pub(super) struct FioWriter {
     version: Version,
@@ -195,7 +208,7 @@ impl FormWriter for FioWriter {
             volume,
             ..
         } = request;
-        let time_us = request.time_ns / MICROSECOND_NS;
+        let time_us = (request.time_ns / MICROSECOND_NS).saturating_add(self.version.first_us());
         if self.opened.insert(*volume) {
             for action in ["add", "open"] {
                 self.stamp(time_us, bytes);

@@ -39,7 +39,9 @@ pub(super) const ROW: FormatRow = FormatRow {
 /// The keys of a column map that name units.
 pub(super) const UNITS: &[&str] = &["time-unit", "id-unit", "size-unit"];
 
-pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE), |_| Box::new(MqSimWriter));
+pub(super) const FORM: FormRow = FormRow::new(SECTORS.only(READ_WRITE).ordered(), |_| {
+    Box::new(MqSimWriter)
+});
 
 /// Reads lines of MQSim's traces.
 #[derive(Debug)]
@@ -140,7 +142,7 @@ impl Units {
     }
 }
 
-/// Writes lines of MQSim's traces.
+/// Writes lines of MQSim's traces. MQSim ends with an error where a time goes back.
 #[derive(Debug)]
 pub(super) struct MqSimWriter;
 

@@ -59,7 +59,7 @@ pub(super) const FORM: FormRow = FormRow {
         Holds {
             offset_unit_bytes: 4096,
             volumes: false,
-            ..BYTES.every(SECOND_NS).only(&[Operation::Write])
+            ..BYTES.every(SECOND_NS).only(&[Operation::Write]).ordered()
         }
         .up_to(MOST_32_BIT_BYTES),
         |_| Box::new(OracleGeneralWriter),

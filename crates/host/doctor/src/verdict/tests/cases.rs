@@ -455,7 +455,7 @@ pub const CASES: &[Case] = &[
             Ublk,
             No,
             "ublk is there, but the drive has logical blocks of 4096 bytes with metadata of 8: blocks of 512 to 4096 bytes without metadata can be steered.",
-            "another format, or a smaller namespace; both delete what is on it (`nvme format`, `nvme create-ns`)",
+            "blocks without metadata: `nvme format /dev/nvme0n1 --lbaf=1`, which deletes what is on it",
         )],
     },
     Case {
@@ -465,7 +465,7 @@ pub const CASES: &[Case] = &[
             Ublk,
             No,
             "ublk is there, but the drive has 16 TiB or more, which is not steered.",
-            "another format, or a smaller namespace; both delete what is on it (`nvme format`, `nvme create-ns`)",
+            "a smaller namespace (`nvme delete-ns`, `nvme create-ns`), which deletes what is on it",
         )],
     },
     Case {
