@@ -75,8 +75,44 @@ fn rules_replayed_cost_what_the_export_says_and_hold_the_promise_on_rocksdb() {
         table.contains("CompactionJob") || table.contains("Compaction"),
         "{table}"
     );
+    for row in table.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let number = |at: usize| cells[at].parse::<u64>().unwrap();
+        assert_eq!(
+            number(2),
+            number(1) + 1,
+            "write stream 1 is the first handle: {row}"
+        );
+    }
+    the_text_for_io_uring_has_each_call_path_in_the_stream_of_the_table(&directory, &table);
     let hints = fs::read_to_string(directory.path().join("advice/hints.toml")).unwrap();
+    assert!(hints.contains("steer --mount EXPORT"), "{hints}");
     assert!(hints.contains("write_hint = \"short\""), "{hints}");
+}
+
+fn the_text_for_io_uring_has_each_call_path_in_the_stream_of_the_table(
+    directory: &TempDir,
+    table: &str,
+) {
+    let text = fs::read_to_string(directory.path().join("advice/io_uring.txt")).unwrap();
+    let mut found = Vec::new();
+    let mut stream = 0_u64;
+    for line in text.lines().filter(|line| !line.starts_with("    ")) {
+        if let Some(number) = line.strip_prefix("write_stream ") {
+            stream = number.parse().unwrap();
+        } else if let Some(writer) = line.strip_prefix("  ") {
+            found.push((stream, writer.to_owned()));
+        }
+    }
+    let row = |row: &str| {
+        // The role and the call path are the two quoted cells.
+        let quoted: Vec<&str> = row.split('"').collect();
+        let stream = row.split(',').nth(2).unwrap().parse::<u64>().unwrap();
+        (stream, format!("{} {}", quoted[1], quoted[3]))
+    };
+    let mut expected: Vec<(u64, String)> = table.lines().skip(1).map(row).collect();
+    expected.sort_by_key(|(stream, _)| *stream);
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Advice by program context: placement identifiers.
+//! Advice by program context: placement identifiers, and the write streams of io_uring that stand for them.
+
+use std::collections::BTreeMap;
 
 use anabranch_compare::{Result, Watch};
 use anabranch_lifetime::Weighted;
@@ -18,7 +20,25 @@ use crate::contexts::call;
 const BY_KERNEL: &str = "what sees call paths, `anabranch steer --scheme manual:rules=fdp.toml`; or the application, \
                          which gives each of its writes the identifier";
 
-/// Makes placement identifiers by program context: as a table, and as rules.
+const BY_PROGRAM: &str = "the program, which names the stream in each write that it submits";
+
+/// The head of the text for programs with io_uring (Linux `include/uapi/linux/io_uring.h`, `struct io_uring_sqe`).
+const IO_URING: &str = "\
+# On the block device itself, with Linux 6.16 or newer: a file system passes no write stream on, but hints (hints.toml).
+# The number goes into the submission of each write:
+#   C, liburing      io_uring_prep_write(sqe, device, buffer, bytes, offset); sqe->write_stream = N;
+#   Rust, io-uring   opcode::Write::new(device, buffer, bytes).offset(offset).write_stream(N).build()
+#   a binding without the field sets it itself: one byte of the submission, beside splice_fd_in
+# 0 is no stream, 1 the drive's first handle. `anabranch doctor DEVICE` reports how many the kernel offers.
+";
+
+/// The write stream that stands for a placement identifier: 0 is none (Linux `drivers/nvme/host/core.c`,
+/// `nvme_setup_rw`: the handle is the stream's number less one).
+fn write_stream(placement: u16) -> u32 {
+    u32::from(placement) + 1
+}
+
+/// Makes placement identifiers by program context: as a table, as rules, and as a text for programs with io_uring.
 pub fn by_context(
     plan: &Plan,
     survey: &WriterSurvey,
@@ -43,6 +63,10 @@ pub fn by_context(
     advice.file(
         "fdp.csv",
         table(&rows, streams, u64::from(plan.drive.page_bytes)),
+    );
+    advice.file(
+        "io_uring.txt",
+        issued(BY_PROGRAM, &for_io_uring(&rows, streams, plan, survey)),
     );
     let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
     advice.checks.push(Checked {
@@ -93,15 +117,35 @@ impl Row<'_> {
     }
 }
 
+/// The call paths of each write stream.
+fn for_io_uring(rows: &[Row<'_>], streams: &[u16], plan: &Plan, survey: &WriterSurvey) -> String {
+    let mut of_stream: BTreeMap<u32, String> = BTreeMap::new();
+    for (row, placement) in rows.iter().zip(streams) {
+        let what = describe_writer(
+            row.tally,
+            u64::from(plan.drive.page_bytes),
+            survey.written_pages,
+        );
+        let writer = line(&format!("{} {}", row.context.role, row.path()));
+        let text = of_stream.entry(write_stream(*placement)).or_default();
+        *text += &format!("  {writer}\n    {what}\n");
+    }
+    let sections = of_stream.iter();
+    let sections = sections.map(|(stream, writers)| format!("\nwrite_stream {stream}\n{writers}"));
+    IO_URING.to_owned() + &sections.collect::<String>()
+}
+
 fn table(rows: &[Row<'_>], streams: &[u16], page_bytes: u64) -> String {
-    let mut table =
-        String::from("context,placement_id,written_bytes,lifetime_p50_bytes,role,call_path\n");
+    let mut table = String::from(
+        "context,placement_id,write_stream,written_bytes,lifetime_p50_bytes,role,call_path\n",
+    );
     for (row, stream) in rows.iter().zip(streams) {
         let profile = &row.tally.profile;
         let median = profile.lifetimes.quantile_pages(0.5);
         table += &format!(
-            "{:016x},{stream},{},{},{},{}\n",
+            "{:016x},{stream},{},{},{},{},{}\n",
             row.context.signature,
+            write_stream(*stream),
             profile.written_pages * page_bytes,
             median.map_or_else(String::new, |pages| (pages * page_bytes).to_string()),
             cell(&row.context.role),
@@ -129,10 +173,15 @@ pub fn of_lifetimes(profile: &KnownLifetimes, streams: u16) -> Vec<File> {
         })
         .collect();
     let streams = groups(&points, streams, 0.0);
-    let mut table = String::from("context,placement_id,lifetime_mean_bytes\n");
+    let mut table = String::from("context,placement_id,write_stream,lifetime_mean_bytes\n");
     let mut lines = Vec::new();
     for (one, &stream) in known.iter().zip(&streams) {
-        table += &format!("{:016x},{stream},{}\n", one.signature, one.lifetime_bytes);
+        table += &format!(
+            "{:016x},{stream},{},{}\n",
+            one.signature,
+            write_stream(stream),
+            one.lifetime_bytes
+        );
         lines.push(Line {
             asks: vec![("context", format!("{:016x}", one.signature))],
             stream,

@@ -26,6 +26,13 @@ const HINTS: [WriteHint; 4] = [
 const BY_ADMIN: &str = "an administrator, with `anabranch steer --scheme manual:rules=rules.toml`";
 const BY_APPLICATION: &str =
     "the application, with fcntl(F_SET_RW_HINT) on each file when it opens it";
+/// The place of hints where a file system is another host's. NFS 4.2 tells a server of access patterns only (RFC 7862,
+/// 15.5, IO_ADVISE); SMB and 9P have no message for lifetimes either.
+const ON_SERVER: &str = "\
+# Over a network file system (NFS, SMB, 9P) no hint leaves the client. Set them on the server, on the files it exports:
+# `anabranch steer --mount EXPORT --scheme manual:rules=hints.toml`. It leaves rules by role out: the server's own
+# threads write there.
+";
 
 /// A file of advice whose first line names who puts it to work.
 pub fn issued(by: &str, text: &str) -> String {
@@ -94,6 +101,7 @@ pub fn as_hints(
     else {
         return Ok(());
     };
+    let text = ON_SERVER.to_owned() + &text;
     advice.file("hints.toml", issued(BY_APPLICATION, &text));
     let own: Vec<u16> = tallies.iter().map(|tally| tally.stream()).collect();
     advice.checks.push(Checked {
