@@ -31,8 +31,8 @@ const MOST_AFTER: Duration = Duration::from_secs(240);
 /// The half of the device that the others write.
 const HONEST_BYTES: u64 = 32 * MIB;
 
-/// Private memory of a process and of its children, in bytes.
-fn resident(pid: i32) -> u64 {
+/// Private memory of a process and of each of its children, in bytes.
+fn resident_each(pid: i32) -> Vec<(String, u64)> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let children = children.unwrap_or_default();
     let own = pid.to_string();
@@ -46,9 +46,14 @@ fn resident(pid: i32) -> u64 {
             .lines()
             .find_map(|line| line.strip_prefix("RssAnon:"));
         let kibibytes = line?.split_whitespace().next()?.parse::<u64>().ok()?;
-        is_ours.then_some(kibibytes << 10)
+        let state = status.lines().find(|line| line.starts_with("State:"))?;
+        is_ours.then(|| (format!("{pid}, {state}"), kibibytes << 10))
     };
-    all.filter_map(of).sum()
+    all.filter_map(of).collect()
+}
+
+fn resident(pid: i32) -> u64 {
+    resident_each(pid).iter().map(|(_, bytes)| bytes).sum()
 }
 
 /// A user without privileges: a place and a control group of his own.
@@ -112,8 +117,9 @@ fn ends_in_bounds(started: &mut Started, hostile: &Hostile, most_bytes: u64) {
     let began = Instant::now();
     let mut attacks_ended = None;
     while !started.ends_within(Duration::from_millis(20)) {
-        let bytes = resident(started.pid());
-        assert!(bytes < most_bytes, "{bytes} bytes");
+        let each = resident_each(started.pid());
+        let bytes: u64 = each.iter().map(|(_, bytes)| bytes).sum();
+        assert!(bytes < most_bytes, "{bytes} bytes: {each:?}");
         if hostile.place.has("written") {
             attacks_ended.get_or_insert_with(Instant::now);
         }
