@@ -6,9 +6,10 @@ mod summary;
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
     path::PathBuf,
+    time::Duration,
 };
 
-use anabranch_calibrate::{CalibrateError, CalibratedDrive, Findings, most_sent_bytes};
+use anabranch_calibrate::{CalibrateError, CalibratedDrive, Findings, Settings, most_sent_bytes};
 use anabranch_report::{bytes, line};
 use anabranch_trace::WholeFile;
 use clap::Args;
@@ -46,6 +47,9 @@ pub struct CalibrateArguments {
     /// Seed of what is drawn: the places of overwrites
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Seconds of a pause without writes, after which the drive is asked whether it copied meanwhile; 0: no pause
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=3600))]
+    pub idle: u64,
     /// Print what was learned as JSON
     #[arg(long)]
     pub json: bool,
@@ -83,7 +87,11 @@ pub fn calibrate(arguments: &CalibrateArguments) -> Result {
     }
     confirm(arguments, &drive, &title)?;
     let mut tell = |what: &'static str| say::line(what);
-    let found = anabranch_calibrate::calibrate(&mut drive, arguments.seed, &mut tell);
+    let settings = Settings {
+        seed: arguments.seed,
+        idle: Duration::from_secs(arguments.idle),
+    };
+    let found = anabranch_calibrate::calibrate(&mut drive, settings, &mut tell);
     let found = found.map_err(failed)?;
     let profile = found.profile();
     let kept = match &profile {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
     Conduit, Device, Findings, Proof, Reach, Verdict, Writes, device, disks_below, host,
-    is_encrypted, prove, verdicts,
+    host_collection, is_encrypted, prove, verdicts,
 };
 use anabranch_report::{bytes, line, message, ratio};
 use clap::Args;
@@ -128,7 +128,10 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
 
 /// All of it for programs.
 fn as_json(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> Value {
-    json!({ "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs })
+    let host_collection = found.device.as_ref().and_then(host_collection);
+    json!({
+        "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs, "host_collection": host_collection,
+    })
 }
 
 /// The text for people: a paragraph for each conduit.
@@ -159,6 +162,9 @@ fn text(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> String {
             let holds = if proof.holds { "proved" } else { "NOT proved" };
             text += &format!("  {holds}: {}\n", proof.words);
         }
+    }
+    if let Some(words) = found.device.as_ref().and_then(host_collection) {
+        text += &format!("\n{words}\n");
     }
     text
 }

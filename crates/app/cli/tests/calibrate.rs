@@ -17,6 +17,7 @@ mod served;
 use std::{fs, process::Command};
 
 use anabranch_initiator::{Host, HostOptions, Tag};
+use anabranch_ssd::victims::VictimRule;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -38,7 +39,23 @@ struct Hidden {
     mode: &'static [&'static str],
     /// Handles and how many of them are persistently isolated.
     handles: Option<(u64, u64)>,
+    /// Rule of victims, of the profile and as a finding; `None` is one that is none of those told.
+    victims: (&'static str, Option<&'static str>),
+    /// Free units at which collection starts, and at which it stops.
+    thresholds: (u64, u64),
 }
+
+/// Rules of victims with the findings that they make, as often as they are drawn.
+const RULES: [(&str, Option<&str>); 8] = [
+    ("greedy", Some("greedy")),
+    ("cost-benefit", Some("age")),
+    ("fifo", Some("fifo")),
+    ("greedy", Some("greedy")),
+    ("cost-benefit", Some("age")),
+    ("fifo", Some("fifo")),
+    ("cost-benefit-root", Some("age")),
+    ("3-choices", None),
+];
 
 /// SplitMix64, as a function of a seed and a question.
 fn draw(seed: u64, question: u64, below: u64) -> u64 {
@@ -66,8 +83,11 @@ impl Hidden {
             _ => (&["--mode", "fdp"], Some((count, isolated))),
         };
         let units = 96 + draw(4, 64);
-        // Room for what isolated handles keep open, twice over.
-        let spare = 2 * count + 8 + draw(5, 24);
+        let start = 1 + draw(10, 4);
+        // Without FDP the unit is told by the distance of copies, so that a drive must collect one at a time.
+        let stop = start + handles.map_or(0, |_| draw(11, 3));
+        // Room for what isolated handles keep open, twice over, and for what collection leaves free.
+        let spare = 2 * count + 8 + draw(5, 24) + start - 1;
         Hidden {
             page_bytes: 4096 << draw(6, 5),
             unit_bytes,
@@ -76,7 +96,15 @@ impl Hidden {
             block_bytes: [512, 4096][draw(8, 2) as usize],
             mode,
             handles,
+            victims: RULES[draw(12, RULES.len() as u64) as usize],
+            thresholds: (start, stop),
         }
+    }
+
+    /// Units of flash.
+    fn units(&self) -> f64 {
+        let units = self.logical_bytes as f64 * (1.0 + self.over_provisioning);
+        (units / self.unit_bytes as f64).ceil()
     }
 
     fn profile(&self) -> String {
@@ -91,21 +119,26 @@ impl Hidden {
                 format!("[fdp]\nnruh = {count}\nnrg = 1\npersistently_isolated = {isolated}\n")
             }
         };
+        let share = |units: u64| (units as f64 + 0.5) / self.units();
         format!(
             "description = 'hidden'\nsource = 'drawn'\n[geometry]\nchannels = 1\ndies_per_channel = 1\n\
              pages_per_block = {}\npage_bytes = {}\nlogical_bytes = {}\nover_provisioning = {}\n\
-             [streams]\nhost = {count}\ninternal = {internal}\n{fdp}",
+             [streams]\nhost = {count}\ninternal = {internal}\n{fdp}\
+             [gc]\nvictim = '{}'\nstart_free = {:.6}\nstop_free = {:.6}\n",
             self.unit_bytes / self.page_bytes,
             self.page_bytes,
             self.logical_bytes,
             self.over_provisioning,
+            self.victims.0,
+            share(self.thresholds.0),
+            share(self.thresholds.1),
         )
     }
 
-    /// Spare as it comes to in whole units.
+    /// Spare as it comes to in whole units. Those that collection leaves free from the host, but for the one in reserve,
+    /// are seen by nobody.
     fn spare(&self) -> f64 {
-        let units = self.logical_bytes as f64 * (1.0 + self.over_provisioning);
-        let units = (units / self.unit_bytes as f64).ceil();
+        let units = self.units() - (self.thresholds.0 - 1) as f64;
         units * self.unit_bytes as f64 / self.logical_bytes as f64 - 1.0
     }
 
@@ -142,7 +175,7 @@ fn serial(address: &str) -> String {
 fn calibrated(address: &str, profile: &std::path::Path, more: &[&str]) -> Value {
     let serial = serial(address);
     let fixed = ["calibrate", address, "--nqn", SUBSYSTEM, "--erase", &serial];
-    let options = ["--json", "-o", text(profile)];
+    let options = ["--json", "--idle", "1", "-o", text(profile)];
     let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
         .args([&fixed[..], &options, more].concat())
         .output()
@@ -157,9 +190,10 @@ fn hidden_drives_are_found_to_five_percent() {
     let most = std::env::var("ANABRANCH_HIDDEN");
     let most = most.map_or(3, |most| most.parse().unwrap());
     println!(
-        "| drive | mapping unit KiB | unit KiB | spare | handles, of them persistently isolated | written, capacities |"
+        "| drive | mapping unit KiB | unit KiB | spare | handles, of them persistently isolated | victims | freed at a \
+         time | update ends a unit | written, capacities |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for seed in 1..=most {
         let hidden = Hidden::drawn(seed);
         let directory = TempDir::new().unwrap();
@@ -168,11 +202,14 @@ fn hidden_drives_are_found_to_five_percent() {
         let found = calibrated(&served.address().to_string(), &kept, &[]);
         let found = &found["found"];
         let figure = |pointer: &str| found.pointer(pointer).and_then(Value::as_f64);
+        // Isolation is measured of drives that empty what holds nothing first.
+        let by = match hidden.victims.0 {
+            "fifo" | "3-choices" => "told",
+            _ => "measured",
+        };
         let isolated = |found: &Value| {
             let handles = found["handles"].as_array().unwrap().iter();
-            handles
-                .filter(|one| one["measured"] == "persistent")
-                .count() as u64
+            handles.filter(|one| one[by] == "persistent").count() as u64
         };
         let handles = hidden
             .handles
@@ -194,8 +231,9 @@ fn hidden_drives_are_found_to_five_percent() {
         let unit = near("unit", "/unit/bytes/best", hidden.unit_bytes as f64);
         let spare = near("spare", "/spare/best", hidden.spare());
         assert_eq!(handles, hidden.handles, "{seed}: {found:#}");
+        let collects = collects_as_served(seed, &hidden, found);
         println!(
-            "| {seed} | {} of {} | {:.1} of {} | {:.2} % of {:.2} % | {} | {:.1} |",
+            "| {seed} | {} of {} | {:.1} of {} | {:.2} % of {:.2} % | {} | {collects} | {:.1} |",
             mapping / 1024.0,
             hidden.page_bytes >> 10,
             unit / 1024.0,
@@ -218,6 +256,59 @@ fn hidden_drives_are_found_to_five_percent() {
     }
 }
 
+/// Checks that the findings on a drive's collection are true, or not told. The cells of the table.
+fn collects_as_served(seed: u64, hidden: &Hidden, found: &Value) -> String {
+    let (rule, told) = hidden.victims;
+    let collection = &found["collection"];
+    let victims = collection["victims"].as_str();
+    assert!(
+        victims.is_none() || victims == told,
+        "{seed}: {rule} {found:#}"
+    );
+    let notes = found["notes"].to_string();
+    assert_eq!(
+        notes.contains("not told apart"),
+        victims.is_none(),
+        "{seed}: {notes}"
+    );
+    // A served drive does nothing by itself.
+    assert_eq!(collection["idle_copied_bytes"], 0, "{seed}: {collection}");
+    let empty_first = collection["takes_empty_units_first"].as_bool();
+    let in_no_order = ["fifo", "3-choices"].contains(&rule);
+    assert!(
+        empty_first.is_none_or(|first| first != in_no_order),
+        "{seed}: {found:#}"
+    );
+    let at_once = collection["units_at_once"].as_u64();
+    let in_truth = hidden.thresholds.1 - hidden.thresholds.0 + 1;
+    let ends = &found["unit_ends"];
+    let shown = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
+    match hidden.handles {
+        None => assert_eq!(
+            (at_once, ends["update_ends_unit"].as_bool()),
+            (None, None),
+            "{seed}"
+        ),
+        Some(_) => {
+            assert!(
+                at_once.is_none() || at_once == Some(in_truth),
+                "{seed}: {found:#}"
+            );
+            assert_eq!(ends["room_is_true"], true, "{seed}");
+            assert_eq!(ends["update_ends_unit"], true, "{seed}");
+            assert_eq!(ends["host_bytes"], hidden.unit_bytes, "{seed}");
+        }
+    }
+    format!(
+        "{} of {rule} | {} of {in_truth} | {}",
+        victims.unwrap_or("not told apart"),
+        shown(at_once),
+        ends["update_ends_unit"]
+            .as_bool()
+            .map_or("-", |ends| if ends { "yes" } else { "no" }),
+    )
+}
+
 /// The profile that was written is the drive that was served.
 fn is_the_drive(hidden: &Hidden, kept: &std::path::Path) {
     let text = fs::read_to_string(kept).unwrap();
@@ -238,8 +329,20 @@ fn is_the_drive(hidden: &Hidden, kept: &std::path::Path) {
         close(found.pages_per_unit, truth.pages_per_unit).abs() <= MOST_OFF,
         "{text}"
     );
+    let seen = truth.physical_units - (truth.gc_start_free_units - 1);
     assert!(
-        close(found.physical_units, truth.physical_units).abs() <= MOST_OFF,
+        close(found.physical_units, seen).abs() <= MOST_OFF,
+        "{text}"
+    );
+    let told = hidden
+        .victims
+        .1
+        .and_then(|_| text.contains("\nvictim = ").then_some(()));
+    let weighs_age = |rule| [VictimRule::CostBenefit, VictimRule::CostBenefitRoot].contains(&rule);
+    assert!(
+        told.is_none()
+            || found.victim_rule == truth.victim_rule
+            || weighs_age(found.victim_rule) && weighs_age(truth.victim_rule),
         "{text}"
     );
 }

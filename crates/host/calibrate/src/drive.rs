@@ -12,6 +12,7 @@ const FLUSH: u8 = 0x00;
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 const DATASET_MANAGEMENT: u8 = 0x09;
+const MANAGEMENT_SEND: u8 = 0x1d;
 
 /// The largest write (our choice: what Linux takes of a passthrough command on any host, whose memory may lie in as many
 /// pieces as it has pages).
@@ -225,6 +226,22 @@ impl<'a> CalibratedDrive<'a> {
             words: [0; 6],
         };
         self.link.ask(&command, &mut []).map(drop)
+    }
+
+    /// Has the default handle go on with an empty unit (Reclaim Unit Handle Update; NVMe Base Specification 2.1, §7.4).
+    pub(crate) fn update_handle(&mut self) -> Result<(), CalibrateError> {
+        const UPDATE: u32 = 1;
+        let identifier = self.about.identifiers.first().copied().unwrap_or(0);
+        let command = DriveCommand {
+            what: "update a reclaim unit handle",
+            queue: Queue::Io,
+            opcode: MANAGEMENT_SEND,
+            of_namespace: true,
+            // One identifier, 0's based in bits 31:16.
+            words: [UPDATE, 0, 0, 0, 0, 0],
+        };
+        let answer = self.link.ask(&command, &mut identifier.to_le_bytes());
+        answer.map(drop)
     }
 
     /// Gives blocks up.

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::drive::{About, CalibratedDrive, Piece, PlacementMethod};
-use crate::findings::{Handle, Isolation};
+use crate::findings::{Handle, Isolation, Victims};
 use crate::random::Random;
 use crate::{CalibrateError, series};
 
@@ -28,7 +28,7 @@ const FIRST: Churn = Churn {
     sent_share: 2.0,
 };
 /// Before each other: what was dropped and written anew lies in units of its own, and helped to sort out the others' data
-/// (our choice).
+/// (our choice). A drive that weighs age takes as long as for the first to mix them again.
 const AGAIN: Churn = Churn {
     copied_share: 1.0,
     sent_share: 0.75,
@@ -38,9 +38,12 @@ const AGAIN: Churn = Churn {
 pub(crate) fn most_share(handles: usize) -> f64 {
     match handles {
         0 | 1 => 0.0,
-        _ => 2.0 + FIRST.sent_share + AGAIN.sent_share * (handles - 1) as f64,
+        _ => 2.0 + FIRST.sent_share.max(AGAIN.sent_share) * handles as f64,
     }
 }
+
+/// The note on handles of a drive that may copy others' data though dropped units are to be had.
+pub(crate) const NOT_BY_COPIES: &str = "isolation was not measured: the drive does not empty units without valid data first, so that its copies say nothing of it";
 
 /// Overwrites between two looks (our choice).
 pub(crate) const LOOK_WRITES: usize = 64;
@@ -136,7 +139,7 @@ pub(crate) fn handles(
     drive: &mut CalibratedDrive<'_>,
     about: &About,
     slot_bytes: u64,
-    unit_bytes: u64,
+    (unit_bytes, victims): (u64, Option<Victims>),
     random: &mut Random,
 ) -> Result<Vec<Handle>, CalibrateError> {
     let mut handles = unmeasured(about);
@@ -150,7 +153,11 @@ pub(crate) fn handles(
         .saturating_sub(OPEN_UNITS.saturating_mul(unit_bytes));
     let rewritten_slots = rewritten / slot_bytes;
     for place in 0..count {
-        let churned = if place == 0 { FIRST } else { AGAIN };
+        let churned = if place == 0 || victims == Some(Victims::Age) {
+            FIRST
+        } else {
+            AGAIN
+        };
         churn(drive, &handles, parts, churned, random)?;
         let Some(handle) = handles.get_mut(place as usize) else {
             break;

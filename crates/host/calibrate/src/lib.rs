@@ -24,7 +24,9 @@
 //! # Ok::<(), &str>(())
 //! ```
 
+mod collection;
 mod drive;
+mod ends;
 mod error;
 mod fill;
 mod findings;
@@ -34,9 +36,12 @@ mod measure;
 mod profile;
 mod random;
 pub mod series;
+pub mod victims;
 
 pub use drive::{About, CalibratedDrive, Piece, PlacementMethod};
 pub use error::CalibrateError;
-pub use findings::{Band, Discard, Findings, Handle, Isolation, Measured};
+pub use findings::{
+    Band, Collection, Discard, Findings, Handle, Isolation, Measured, UnitEnds, Victims,
+};
 pub use link::{DriveCommand, Link};
-pub use measure::{calibrate, most_sent_bytes};
+pub use measure::{Settings, calibrate, most_sent_bytes};

@@ -6,17 +6,22 @@
 //! fill in order, then overwrite at random until copies are made, and through some bursts of them
 //!                                   -> reclaim unit, physical bytes, spare
 //! discard all blocks, write a part  -> effect of a discard
+//! fill, discard shares of what lies where, write there, pause, where a discard frees room
+//!                                   -> rule of victims, when collection begins and how far it goes
+//! update a handle, with FDP         -> ends of units
 //! write with all handles, drop one after the other, where a discard frees room and there are several
 //!                                   -> isolation of each handle
 //! ```
 
+use std::time::Duration;
+
 use crate::CalibrateError;
-use crate::drive::{About, CalibratedDrive, Piece};
+use crate::drive::{About, CalibratedDrive, Piece, PlacementMethod};
 use crate::fill::{self, Filled};
-use crate::findings::{Band, Discard, Findings, Handle, Measured};
-use crate::isolation;
+use crate::findings::{Band, Collection, Discard, Findings, Handle, Measured, UnitEnds, Victims};
 use crate::random::Random;
 use crate::series::{self, Sample};
+use crate::{collection, ends, isolation};
 
 /// The largest mapping unit that is looked for, in bytes (our choice: the largest that a profile has).
 const MOST_MAPPING_BYTES: u64 = 64 << 10;
@@ -33,12 +38,26 @@ const BURSTS: usize = 24;
 const BURST_SHARE: f64 = 0.5;
 const DISCARD_SHARE: f64 = 0.25;
 
+/// The part of the series that its caller chooses.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Seed of the places of overwrites.
+    pub seed: u64,
+    /// Pause after which the counters are looked at again; none if it is zero.
+    pub idle: Duration,
+}
+
 /// Most bytes that are sent, by series: lone writes, a fill, overwrites until something is copied, and for bursts,
-/// writes after a discard; and the series on isolation.
+/// writes after a discard; the series on collection, on the ends of units, and on isolation.
 pub fn most_sent_bytes(about: &About) -> u64 {
     let lone = LONE_WRITES * 2 * MOST_MAPPING_BYTES;
     let handles = isolation::most_share(about.identifiers.len());
-    let shares = 1.0 + 1.0 + BURST_SHARE + DISCARD_SHARE + handles;
+    let ends = match about.placement {
+        PlacementMethod::Fdp { .. } => ends::MOST_SHARE,
+        PlacementMethod::Streams | PlacementMethod::None => 0.0,
+    };
+    let collection = collection::most_share() + ends;
+    let shares = 1.0 + 1.0 + BURST_SHARE + DISCARD_SHARE + collection + handles;
     // Each series may end some overwrites late.
     let slot = slot_bytes(about.logical_bytes, MOST_MAPPING_BYTES);
     let late = (about.identifiers.len() as u64 + 2) * (isolation::LOOK_WRITES as u64 + 1) * slot;
@@ -62,7 +81,7 @@ fn look_writes(about: &About, slot: u64) -> u64 {
 /// When the drive fails, or does not count finely enough for its size.
 pub fn calibrate(
     drive: &mut CalibratedDrive<'_>,
-    seed: u64,
+    settings: Settings,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Findings, CalibrateError> {
     let about = drive.about().clone();
@@ -76,33 +95,32 @@ pub fn calibrate(
         told_bytes: about.granularity_bytes,
         bytes: mapping,
     };
-    let mapping_bytes = mapping_unit
-        .best_bytes()
-        .unwrap_or(4096)
-        // Whole blocks, which `CalibratedDrive` has of 64 KiB at most.
-        .clamp(about.block_bytes, MOST_MAPPING_BYTES)
-        .next_power_of_two();
-    let slot = slot_bytes(about.logical_bytes, mapping_bytes);
-    let sizes = Sizes {
-        slot,
-        mapping_bytes,
-        lag_bytes,
-    };
-    let over = filled_and_overwritten(drive, &about, &sizes, seed, tell)?;
+    let sizes = Sizes::of(&about, &mapping_unit, lag_bytes);
+    let slot = sizes.slot;
+    let over = filled_and_overwritten(drive, &about, &sizes, settings.seed, tell)?;
     let (unit, unit_by) = unit(&about, &over, slot);
     let unit_bytes = unit.best_bytes();
-    let physical = over.first_copy.map(|at| {
-        series::physical(
-            at.saturating_sub(over.filled.begin.sent_bytes),
-            unit_bytes.map(|it| it as f64),
-        )
-    });
     tell("all given up again: what a discard does");
     let (discard, reads_zeroes) = discards(drive, &about, over.first_copy.map(|_| lag_bytes))?;
     let mut notes = notes(&about, &over, unit_bytes);
     notes.extend(unmeasured(&about, discard));
-    let unit_to_drop = unit_bytes.filter(|_| discard == Discard::FreesRoom);
-    let handles = handles(drive, &about, slot, unit_to_drop, seed, tell)?;
+    let learned = Learned {
+        about: &about,
+        sizes,
+        over: &over,
+        unit_bytes,
+        discard,
+    };
+    let collection = learned.collection(drive, settings.idle, tell, &mut notes)?;
+    let unit_ends = learned.unit_ends(drive, tell, &mut notes)?;
+    let physical = over.physical(begin, unit_bytes, collection.units_at_once);
+    let in_no_order = collection.takes_empty_units_first == Some(false);
+    if in_no_order && about.identifiers.len() > 1 {
+        notes.push(isolation::NOT_BY_COPIES.to_owned());
+    }
+    let unit_to_drop = learned.unit_that_discards_free().filter(|_| !in_no_order);
+    let unit_to_drop = unit_to_drop.map(|unit| (unit, collection.victims));
+    let handles = handles(drive, &about, slot, unit_to_drop, settings.seed, tell)?;
     notes.extend(isolation::caveat(&handles));
     let end = drive.sample()?;
     Ok(Findings {
@@ -122,18 +140,21 @@ pub fn calibrate(
         handle_count: about.handle_count,
         discard,
         discarded_read_as_zeroes: reads_zeroes,
+        collection,
+        unit_ends,
         notes,
         sent_bytes: end.sent_bytes - begin.sent_bytes,
         media_bytes: end.media_bytes.saturating_sub(begin.media_bytes),
     })
 }
 
-/// The handles, measured by dropping them in turn where a discard frees their room: `unit` bytes are a reclaim unit's.
+/// The handles, measured by dropping them in turn where a discard frees their room: `unit` has the bytes of a reclaim unit,
+/// and the rule of victims as far as it is known.
 fn handles(
     drive: &mut CalibratedDrive<'_>,
     about: &About,
     slot: u64,
-    unit: Option<u64>,
+    unit: Option<(u64, Option<Victims>)>,
     seed: u64,
     tell: &mut dyn FnMut(&'static str),
 ) -> Result<Vec<Handle>, CalibrateError> {
@@ -143,6 +164,91 @@ fn handles(
             isolation::handles(drive, about, slot, unit, &mut Random(seed ^ 1))
         }
         None => isolation::unmeasured_and_mapped(drive, about, slot),
+    }
+}
+
+/// The drive as the first series showed it.
+struct Learned<'a> {
+    about: &'a About,
+    sizes: Sizes,
+    over: &'a Overwritten,
+    unit_bytes: Option<u64>,
+    discard: Discard,
+}
+
+impl Learned<'_> {
+    fn unit_that_discards_free(&self) -> Option<u64> {
+        self.unit_bytes
+            .filter(|_| self.discard == Discard::FreesRoom)
+    }
+
+    /// The drive's garbage collection.
+    fn collection(
+        &self,
+        drive: &mut CalibratedDrive<'_>,
+        idle: Duration,
+        tell: &mut dyn FnMut(&'static str),
+        notes: &mut Vec<String>,
+    ) -> Result<Collection, CalibrateError> {
+        let found = match self.unit_that_discards_free() {
+            Some(unit_bytes) => {
+                tell("data of several ages given up in part: what the drive empties first");
+                let known = collection::Known {
+                    unit_bytes,
+                    slot_bytes: self.sizes.slot,
+                    lag_bytes: self.sizes.lag_bytes,
+                };
+                collection::watch(drive, self.about, &known, idle, notes)?
+            }
+            None => {
+                let why = match self.discard {
+                    Discard::FreesRoom => "the unit is not known",
+                    Discard::NotKnown => "no copies are counted that would show it",
+                    Discard::FreesNothing => "copies went on after all data were given up",
+                    Discard::NotTaken => "it takes no discards",
+                };
+                notes.push(collection::untold(why));
+                Collection::default()
+            }
+        };
+        Ok(Collection {
+            begins_after_bytes: self.over.taken_bytes(),
+            ..found
+        })
+    }
+
+    /// The ends of units, where handles have rooms, copies are counted, and the unit is known.
+    fn unit_ends(
+        &self,
+        drive: &mut CalibratedDrive<'_>,
+        tell: &mut dyn FnMut(&'static str),
+        notes: &mut Vec<String>,
+    ) -> Result<UnitEnds, CalibrateError> {
+        let filled = &self.over.filled;
+        let room_is_true =
+            (drive.has_rooms() && !self.over.rooms.is_empty()).then_some(!filled.rooms_lie);
+        let mapping_bytes = self.sizes.mapping_bytes;
+        let is_small = |unit: &u64| {
+            unit.is_multiple_of(mapping_bytes)
+                && unit.saturating_mul(ends::FEWEST_UNITS) <= self.about.logical_bytes
+        };
+        let unit = self.unit_bytes.filter(is_small);
+        let found = match unit.filter(|_| drive.has_rooms() && self.over.first_copy.is_some()) {
+            Some(unit_bytes) => {
+                tell("a handle update: does it end a unit");
+                ends::watch(drive, unit_bytes, mapping_bytes, notes)?
+            }
+            None => {
+                if drive.has_rooms() {
+                    notes.push(ends::UNKNOWN.to_owned());
+                }
+                UnitEnds::default()
+            }
+        };
+        Ok(UnitEnds {
+            room_is_true,
+            ..found
+        })
     }
 }
 
@@ -156,6 +262,20 @@ struct Sizes {
 }
 
 impl Sizes {
+    fn of(about: &About, mapping_unit: &Measured, lag_bytes: u64) -> Sizes {
+        let mapping_bytes = mapping_unit
+            .best_bytes()
+            .unwrap_or(4096)
+            // Whole blocks, which `CalibratedDrive` has of 64 KiB at most.
+            .clamp(about.block_bytes, MOST_MAPPING_BYTES)
+            .next_power_of_two();
+        Sizes {
+            slot: slot_bytes(about.logical_bytes, mapping_bytes),
+            mapping_bytes,
+            lag_bytes,
+        }
+    }
+
     /// Most that the count may lag: lone writes show its lag to within one of them.
     fn most_lag_bytes(&self) -> u64 {
         match self.lag_bytes {
@@ -254,6 +374,21 @@ struct Overwritten {
 }
 
 impl Overwritten {
+    /// Bytes that the empty drive took before the first copy.
+    fn taken_bytes(&self) -> Option<u64> {
+        let begin = self.filled.begin.sent_bytes;
+        self.first_copy.map(|at| at.saturating_sub(begin))
+    }
+
+    /// The flash for data, of a drive that was empty at the look `new`.
+    fn physical(&self, new: Sample, unit: Option<u64>, at_once: Option<u64>) -> Option<Band> {
+        let before = self.filled.begin.media_bytes;
+        let before = before.saturating_sub(new.media_bytes);
+        let taken = self.taken_bytes()?;
+        let taken = series::in_use(taken, before, unit.unwrap_or(0), at_once.unwrap_or(1));
+        Some(series::physical(taken, unit.map(|unit| unit as f64)))
+    }
+
     /// A drive that was filled alone.
     fn none(mut filled: Filled) -> Overwritten {
         Overwritten {

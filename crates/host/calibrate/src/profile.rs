@@ -34,7 +34,7 @@ impl Findings {
         let units = (physical.best / unit as f64).round();
         // A profile's units are rounded up: half a unit less than measured gives just as many.
         let spare = (units - 0.5) * (pages * page) as f64 / self.logical_bytes as f64 - 1.0;
-        let text = self.text(&[dies, block_pages, page], spare)?;
+        let text = self.text(&[dies, block_pages, page], spare, units)?;
         let profile = Profile::parse("calibrated", &text);
         let resolved = profile.and_then(|profile| profile.resolve("calibrated"));
         match resolved {
@@ -49,6 +49,7 @@ impl Findings {
         &self,
         [dies, block_pages, page]: &[u64; 3],
         spare: f64,
+        units: f64,
     ) -> Result<String, CalibrateError> {
         let name = |text: &str| text.replace(['"', '\\'], "?");
         let mut text = String::new();
@@ -81,7 +82,31 @@ impl Findings {
             writeln!(text, "{line}").map_err(written)?;
         }
         text += &self.streams(block_pages * dies * page);
+        text += &self.gc(units);
         Ok(text)
+    }
+
+    /// The rows on garbage collection; a comment on what was not learned.
+    fn gc(&self, units: f64) -> String {
+        let found = &self.collection;
+        let victim = match found.victims {
+            None => "# The rule of victims was not told apart: greedy is assumed.\n".to_owned(),
+            Some(victims) => format!(
+                "# Measured: copies are {:.3} off the rule's, {:.3} off the next one's.\nvictim = \"{}\"\n",
+                found.misfit.unwrap_or(0.0),
+                found.next_misfit.unwrap_or(0.0),
+                victims.rule(),
+            ),
+        };
+        // A drive that frees one unit at a time goes on until two are free, of which the host has one.
+        let stop = match found.units_at_once.filter(|&freed| freed > 1) {
+            None => String::new(),
+            Some(freed) => format!(
+                "# Measured: {freed} units are freed at a time.\nstop_free = {:.6}\n",
+                (freed as f64 + 0.5) / units
+            ),
+        };
+        format!("\n[gc]\n{victim}{stop}")
     }
 
     fn streams(&self, unit_bytes: u64) -> String {

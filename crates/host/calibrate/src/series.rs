@@ -187,6 +187,20 @@ fn divisor(one: u64, other: u64) -> u64 {
     }
 }
 
+/// Bytes in use at the first copy, of a drive that frees `at_once` units at a time. `before_bytes` were written and died
+/// before `taken_bytes` were. Their units are freed without copies: all of them by then where one is freed at a time, but
+/// the last of them only in the round that begins to copy where several are.
+pub fn in_use(taken_bytes: u64, before_bytes: u64, unit_bytes: u64, at_once: u64) -> u64 {
+    let Some(dead) = before_bytes.checked_div(unit_bytes).filter(|_| at_once > 1) else {
+        return taken_bytes;
+    };
+    let used = taken_bytes
+        .saturating_add(before_bytes)
+        .saturating_sub(dead / at_once * at_once * unit_bytes);
+    // Whole units are full at that time.
+    (used.saturating_add(unit_bytes / 2) / unit_bytes).saturating_mul(unit_bytes)
+}
+
 /// The flash for data: `taken_bytes` were written from an empty drive on until something had to be copied. That happens
 /// where a unit is full and none but one in reserve is free.
 pub fn physical(taken_bytes: u64, unit_bytes: Option<f64>) -> Band {
@@ -372,6 +386,14 @@ mod tests {
         let band = physical(900 - 30, Some(100.0));
         assert_eq!((band.low, band.best, band.high), (900.0, 1000.0, 1200.0));
         assert_eq!(physical(870, None).low, 870.0);
+    }
+
+    #[test]
+    fn units_that_died_before_are_in_use_where_several_are_freed_at_a_time() {
+        assert_eq!(in_use(870, 230, 100, 1), 870);
+        assert_eq!(in_use(870, 230, 100, 3), 1100);
+        assert_eq!(in_use(870, 230, 100, 2), 900);
+        assert_eq!(in_use(870, 230, 0, 2), 870);
     }
 
     #[test]

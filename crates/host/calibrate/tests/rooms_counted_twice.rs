@@ -1,9 +1,11 @@
 //! A drive that keeps no flash and counts the room of each full unit a second time, as QEMU's does, of many shapes.
 #![allow(clippy::expect_used)]
 
+use std::time::Duration;
+
 use anabranch_calibrate::{
     CalibrateError, CalibratedDrive, Discard, DriveCommand, Findings, Isolation, Link,
-    PlacementMethod, calibrate,
+    PlacementMethod, Settings, calibrate,
 };
 
 const MIB: u64 = 1 << 20;
@@ -179,7 +181,11 @@ fn learned(model: &mut Model) -> Findings {
         drive.about().placement,
         PlacementMethod::Fdp { groups: 1, told }
     );
-    calibrate(&mut drive, 7, &mut |_| ()).expect("it does not fail")
+    let settings = Settings {
+        seed: 7,
+        idle: Duration::ZERO,
+    };
+    calibrate(&mut drive, settings, &mut |_| ()).expect("it does not fail")
 }
 
 #[test]

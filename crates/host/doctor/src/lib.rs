@@ -22,6 +22,7 @@
 mod drive;
 mod findings;
 mod host;
+mod host_collection;
 mod prove;
 mod verdict;
 
@@ -29,5 +30,6 @@ pub use findings::{
     Device, DriveFindings, Findings, Handle, Mount, Neighbour, PlacementFindings, Tracing, Writes,
 };
 pub use host::{device, disks_below, host, is_encrypted};
+pub use host_collection::host_collection;
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

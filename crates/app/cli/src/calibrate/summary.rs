@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use anabranch_calibrate::{Band, Findings, Handle, Isolation, Measured};
+use anabranch_calibrate::{
+    Band, Collection, Findings, Handle, Isolation, Measured, UnitEnds, Victims,
+};
 use anabranch_report::{bytes, line, message};
 
 /// A line for each thing that was asked.
@@ -13,7 +15,12 @@ pub fn render(found: &Findings, profile: Option<&Path>) -> String {
         ("reclaim unit", measured(&found.unit, found.unit_by)),
         ("spare", spare(found)),
         ("discard", found.discard_words().to_owned()),
+        ("victims", victims(&found.collection)),
+        ("collection", collection(&found.collection)),
     ];
+    if found.placement == "fdp" {
+        rows.push(("ends of units", ends(&found.unit_ends)));
+    }
     rows.extend(found.handles.iter().map(|one| ("handle", handle(one))));
     let mut text = format!(
         "{}\ncounted by its {}; {} sent, {} on its flash\n\n",
@@ -30,6 +37,10 @@ pub fn render(found: &Findings, profile: Option<&Path>) -> String {
     for (name, words) in rows {
         text += &format!("{name:<13} {words}\n");
     }
+    text += &format!(
+        "\nCollecting by the host {}.\n",
+        found.host_collection_words()
+    );
     for note in &found.notes {
         text += &format!("\n{}\n", message(note));
     }
@@ -93,6 +104,68 @@ fn spare(found: &Findings) -> String {
         percent(share.high),
         bytes(flash.best.round() as u64)
     )
+}
+
+fn victims(found: &Collection) -> String {
+    let rule = match found.victims {
+        None => "not told apart",
+        Some(Victims::Greedy) => "greedy: the unit with the least valid data",
+        Some(Victims::Age) => "valid data weighed with age",
+        Some(Victims::Fifo) => "first in, first out",
+    };
+    match found.misfit.zip(found.next_misfit) {
+        None => rule.to_owned(),
+        Some((best, next)) => format!(
+            "{rule} (copies differ by {:.1} % from the nearest rule's, by {:.1} % from the next one's)",
+            best * 100.0,
+            next * 100.0
+        ),
+    }
+}
+
+fn collection(found: &Collection) -> String {
+    let mut words = Vec::new();
+    if let Some(taken) = found.begins_after_bytes {
+        words.push(format!("begins when an empty drive took {}", bytes(taken)));
+    }
+    match found.units_at_once {
+        None => {}
+        Some(1) => words.push("frees a unit at a time".to_owned()),
+        Some(units) => words.push(format!("frees {units} units at a time")),
+    }
+    if let Some((seconds, copied)) = found.idle_seconds.zip(found.idle_copied_bytes) {
+        words.push(match (copied, found.idle_freed_bytes) {
+            (0, _) => format!("copies nothing in {seconds} idle seconds"),
+            (copied, None) => format!("copied {} in {seconds} idle seconds", bytes(copied)),
+            (copied, Some(freed)) => format!(
+                "copied {} in {seconds} idle seconds, then took {} without copies",
+                bytes(copied),
+                bytes(freed)
+            ),
+        });
+    }
+    if words.is_empty() {
+        "not known".to_owned()
+    } else {
+        words.join("; ")
+    }
+}
+
+fn ends(found: &UnitEnds) -> String {
+    let room = match found.room_is_true {
+        None => "whether a unit's room is true is not known",
+        Some(true) => "a unit's room falls by what is written",
+        Some(false) => "a unit's room does NOT fall by what is written",
+    };
+    let update = match found.update_ends_unit {
+        None => "whether a handle update ends a unit is not known",
+        Some(true) => "a handle update ends a unit",
+        Some(false) => "a handle update does NOT end a unit",
+    };
+    let host = found.host_bytes.map_or(String::new(), |host| {
+        format!("; {} of the host's from end to end", bytes(host))
+    });
+    format!("{room}; {update}{host}")
 }
 
 fn handle(handle: &Handle) -> String {
