@@ -42,6 +42,7 @@ mod tests {
             bytes: 700 << 20,
             block_bytes: 4096,
             metadata_bytes: 0,
+            plain_format: Some(0),
             namespaces: 1,
             endurance_group: 1,
             fdp: (handles > 0).then_some(fdp),
