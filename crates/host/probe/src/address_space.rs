@@ -8,7 +8,7 @@ use crate::bounded::BoundedMap;
 use crate::event::{CodeMapping, ImageKey, MAX_RANGES};
 use crate::inspector::message::CodeFile;
 use crate::program_files::ProgramFiles;
-use crate::return_address::Within;
+use crate::return_address::follows_call;
 use crate::writer::{ANONYMOUS, CallSite, Object};
 
 /// The most program images that are kept. Our choice; the kernel side keeps as many.
@@ -116,9 +116,8 @@ pub(crate) struct AddressSpaces {
     /// Number of objects.
     held: usize,
     anonymous: Arc<Object>,
-    /// By device, inode number and offset, and by the frame within: another file may have the same path, in another mount
-    /// namespace.
-    verdicts: BoundedMap<(u32, u64, u64, Within), bool>,
+    /// By device, inode number and offset: another file may have the same path, in another mount namespace.
+    verdicts: BoundedMap<(u32, u64, u64), bool>,
     /// Functions of just-in-time compilers, by their names.
     compiled: HashMap<String, Arc<Object>>,
     /// The programs that had no map of such functions when they were last asked.
@@ -305,14 +304,12 @@ impl AddressSpaces {
         Some(object)
     }
 
-    /// Whether the code at `address` lies just behind a call instruction, one that can have led to `within`: an address of
-    /// the frame within, if that counts. Where it cannot be read, it counts as such.
+    /// Whether the code at `address` lies just behind a call instruction. Where it cannot be read, it counts as such.
     pub(crate) fn is_return_address(
         &mut self,
         tgid: u32,
         space: &AddressSpace,
         address: u64,
-        within: Option<u64>,
     ) -> bool {
         let (Some(mapping), Some(site)) = (space.mapping(address), space.find(address)) else {
             return true;
@@ -321,13 +318,7 @@ impl AddressSpaces {
             return true;
         }
         let (device, inode) = mapping.file;
-        let within = match within.and_then(|at| Some((space.mapping(at)?, space.find(at)?))) {
-            Some((inner, _)) if !inner.object.is_file() => Within::Unknown,
-            Some((inner, site)) if inner.file == mapping.file => Within::Here(site.file_offset),
-            Some(_) => Within::Elsewhere,
-            None => Within::Unknown,
-        };
-        let key = (device, inode, site.file_offset, within);
+        let key = (device, inode, site.file_offset);
         if let Some(&mut verdict) = self.verdicts.get_mut(&key) {
             return verdict;
         }
@@ -338,8 +329,8 @@ impl AddressSpaces {
             inode,
             path: site.object.path.clone(),
         };
-        let verdict = self.files.leads(file, site.file_offset, within);
-        let verdict = verdict.unwrap_or(true);
+        let code = self.files.code(file, site.file_offset);
+        let verdict = code.is_none_or(|code| follows_call(&code));
         self.verdicts.insert(key, verdict);
         verdict
     }

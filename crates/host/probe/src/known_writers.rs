@@ -25,7 +25,7 @@ const MAX_UNPLACED_EACH: usize = 16;
 /// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
-const SCANNED_FRAMES: usize = 8;
+const SCANNED_FRAMES: usize = 5;
 
 /// Record of a writer.
 #[derive(Debug)]
@@ -223,33 +223,22 @@ impl KnownWriters {
         }
         // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
         let first = stack.frames.first().into_iter();
-        let spaces = &mut self.spaces;
-        let calls = stack.words.iter().filter(|&&word| {
-            space.is_code(word) && spaces.is_return_address(stack.image.tgid, space, word, None)
-        });
-        let taken: Vec<u64> = first.chain(calls.take(SCANNED_FRAMES)).copied().collect();
+        let code = stack.words.iter().filter(|&&word| space.is_code(word));
+        let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
         self.guessed(stack.image, &taken, space)
     }
 
-    /// The return addresses among a thread's position and words of its stack: each leads on to the one before.
+    /// The return addresses among a thread's position and words of its stack.
     fn guessed(&mut self, image: ImageKey, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
         let named = self.spaces.compiled(image, space, words);
         let sites = words
             .iter()
             .filter_map(|&word| Some((word, site(word, space, &named)?)));
-        let mut within = None;
-        let leads_on = |(word, _): &(u64, CallSite)| {
-            // Where the thread stands is certain.
-            let leads = within.is_none()
-                || self
-                    .spaces
-                    .is_return_address(image.tgid, space, *word, within);
-            if leads {
-                within = Some(*word);
-            }
-            leads
+        let mut first = true;
+        let is_call = |(word, _): &(u64, CallSite)| {
+            std::mem::take(&mut first) || self.spaces.is_return_address(image.tgid, space, *word)
         };
-        sites.filter(leads_on).map(|(_, site)| site).collect()
+        sites.filter(is_call).map(|(_, site)| site).collect()
     }
 }
 

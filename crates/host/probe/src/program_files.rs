@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::bounded::BoundedMap;
 use crate::inspector::Inspector;
 use crate::inspector::message::{Answer, CodeFile, Limits, Program, Question};
-use crate::return_address::Within;
+use crate::return_address::CALL_BYTES;
 
 /// Limits of one question. Our choice: on an idle machine an answer takes some milliseconds, and records wait in the
 /// ring meanwhile.
@@ -66,10 +66,10 @@ impl ProgramFiles {
         }
     }
 
-    /// Whether a call that ends at an offset can have led to a frame; `None` if its file cannot be read.
-    pub(crate) fn leads(&mut self, file: CodeFile, end: u64, within: Within) -> Option<bool> {
-        match self.ask(file.tgid, &Question::Leads(file, end, within))? {
-            Answer::Leads(leads) => leads,
+    /// The bytes of code that end at an offset; `None` if they cannot be read.
+    pub(crate) fn code(&mut self, file: CodeFile, end: u64) -> Option<[u8; CALL_BYTES]> {
+        match self.ask(file.tgid, &Question::Code(file, end))? {
+            Answer::Code(code) => code,
             _ => None,
         }
     }

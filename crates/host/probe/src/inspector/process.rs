@@ -9,12 +9,12 @@ use nix::unistd::alarm;
 use super::code_file::mapped;
 use super::confinement::confine;
 use super::maps::mappings;
-use super::message::{Answer, MARK, Program, Question, WORD, receive, send};
+use super::message::{Answer, CodeFile, MARK, Program, Question, WORD, receive, send};
 use super::perf_map::PerfMaps;
 use super::symbol_files::SymbolFiles;
 use crate::build_id::build_id_of;
 use crate::image::image_of;
-use crate::return_address::leads_on;
+use crate::return_address::CALL_BYTES;
 
 /// Becomes an inspector, and never returns, in a process that a probe started as one; else does nothing. IMPORTANT: a
 /// program that attaches a probe calls this first in `main`, since inspectors are this program, run again.
@@ -49,9 +49,7 @@ fn answer(question: &Question, files: &mut SymbolFiles, maps: &mut PerfMaps) -> 
         Question::Begin(_) => Answer::Ready,
         Question::Program(tgid) => Answer::Program(program(*tgid)),
         Question::BuildId(file) => Answer::Text(mapped(file).and_then(|bytes| build_id_of(&bytes))),
-        Question::Leads(file, end, within) => {
-            Answer::Leads(mapped(file).map(|bytes| leads_on(&bytes, *end, *within)))
-        }
+        Question::Code(file, end) => Answer::Code(code(file, *end)),
         Question::Symbol(call) => Answer::Text(files.symbol(call)),
         Question::Functions(tgid, addresses) => Answer::Functions(maps.functions(*tgid, addresses)),
     }
@@ -64,4 +62,13 @@ fn program(tgid: u32) -> Program {
         image: image_of(tgid),
         mappings,
     }
+}
+
+fn code(file: &CodeFile, end: u64) -> Option<[u8; CALL_BYTES]> {
+    let end = usize::try_from(end).ok()?;
+    let bytes = mapped(file)?;
+    bytes
+        .get(end.checked_sub(CALL_BYTES)?..end)?
+        .try_into()
+        .ok()
 }
