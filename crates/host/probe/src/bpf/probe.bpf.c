@@ -76,7 +76,10 @@ int BPF_PROG(on_fcntl, const struct pt_regs *regs, long result)
 }
 
 #ifndef HANDOVER
-/* A file that is renamed and not written to again has its last name for readers of the trace; placement goes by the one it is written under. */
+/*
+ * A file that is renamed and not written to again has its next name for readers
+ * of the trace; placement goes by the one that it is written under.
+ */
 SEC("fexit/vfs_rename")
 int BPF_PROG(on_rename, struct renamedata *renamed, int result)
 {
