@@ -37,6 +37,10 @@ const START: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(60);
 /// The most killed inspectors that still hang in the kernel; no more are started until one is gone. Our choice.
 const MAX_HANGING: usize = 8;
+/// The most private memory that they may hold together, beside which another is started. Our choice.
+const MAX_HANGING_BYTES: u64 = 64 << 20;
+/// The longest that a start waits for them to give it back. Our choice: a loaded machine takes that long to end one.
+const LEAVE: Duration = Duration::from_millis(500);
 /// The time between two looks whether the waiting is to be given up. Our choice.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -108,8 +112,11 @@ impl Inspector {
     }
 
     fn start(&mut self, patience: Duration) -> io::Result<Running> {
-        self.reap();
-        if self.hanging.len() >= MAX_HANGING || env::var_os(MARK).is_some() {
+        self.reap_within(LEAVE);
+        // One that a file keeps in the kernel keeps its memory too: another would add to it.
+        let has_no_room =
+            self.hanging.len() >= MAX_HANGING || self.hanging_bytes() > MAX_HANGING_BYTES;
+        if has_no_room || env::var_os(MARK).is_some() {
             return Err(ErrorKind::ResourceBusy.into());
         }
         let (stream, theirs) = UnixStream::pair()?;
@@ -151,18 +158,27 @@ impl Inspector {
         self.hanging
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
+
+    /// Takes leave of those that go within a time.
+    fn reap_within(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        self.reap();
+        while !self.hanging.is_empty() && Instant::now() < until {
+            sleep(Duration::from_millis(5));
+            self.reap();
+        }
+    }
+
+    fn hanging_bytes(&self) -> u64 {
+        let each = self.hanging.iter().map(|child| private_bytes(child.id()));
+        each.sum()
+    }
 }
 
 impl Drop for Inspector {
     fn drop(&mut self) {
         self.end();
-        for _ in 0..20 {
-            self.reap();
-            if self.hanging.is_empty() {
-                return;
-            }
-            sleep(Duration::from_millis(5));
-        }
+        self.reap_within(Duration::from_millis(100));
     }
 }
 
@@ -181,6 +197,16 @@ impl Running {
             is_wanted,
         })
     }
+}
+
+/// Private memory of a process (`RssAnon`, proc_pid_status(5)); 0 if it is gone.
+fn private_bytes(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
 }
 
 /// The arguments with which a dynamic loader started this program, its own path the last; none where the kernel did.
@@ -350,6 +376,35 @@ pub(crate) mod tests {
             assert!(inspector.running.is_none());
         }
         drop(inspector);
+    }
+
+    /// A process that was asked to end and does not, with so much memory of its own.
+    fn hanging(bytes: usize) -> Child {
+        let text = format!("x = 'x' * {bytes}; print(flush=True); import time; time.sleep(60)");
+        let mut child = Command::new("python3")
+            .args(["-c", &text])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0];
+        child.stdout.take().unwrap().read_exact(&mut line).unwrap();
+        child
+    }
+
+    #[test]
+    fn none_is_started_beside_hanging_ones_with_much_memory() {
+        let mut inspector = Inspector::new(LIMITS);
+        inspector.hanging.push(hanging(1 << 20));
+        assert!(ask(&mut inspector, &Question::Program(1)).is_some());
+        inspector.end();
+        inspector.hanging.push(hanging(64 << 20));
+        assert_eq!(ask(&mut inspector, &Question::Program(1)), None);
+        for child in &mut inspector.hanging {
+            child.kill().unwrap();
+        }
+        inspector.failed = None;
+        assert!(ask(&mut inspector, &Question::Program(1)).is_some());
+        assert!(inspector.hanging.is_empty());
     }
 
     #[test]
