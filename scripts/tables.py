@@ -7,6 +7,7 @@ with lines `# key: value` that tell where the figures are from:
   commit   the program's; `or earlier` where only the commit is known that wrote the figures down
   machine  and its load, or `any` where figures are counts that are the same everywhere
   rounds   where more than one was made (left out else)
+  source   in place of these four, where the figures are other people's: the publication, which the page names too
   align    a letter a column, `l` or `r` (left out where all are `l`)
 """
 
@@ -36,7 +37,8 @@ def table(name: str) -> str:
     lines = [header, *rows]
     shown = ["".join(f"| {cell} " if cell else "| " for cell in line) + "|" for line in lines]
     shown.insert(1, f"|{'|'.join(RULES[side] for side in align)}|")
-    return "\n".join([*shown, "", f"(`lab/data/{name}.csv`, commit {heading['commit']})", ""])
+    origin = f"published: {heading['source']}" if "source" in heading else f"commit {heading['commit']}"
+    return "\n".join([*shown, "", f"(`lab/data/{name}.csv`, {origin})", ""])
 
 
 def written(page: str) -> str:

@@ -66,11 +66,32 @@ def test_data_that_are_shown_have_a_command_that_their_page_names_a_commit_and_a
         page = path.read_text()
         for name in tables.PLACE.findall(page):
             heading, rows = tables.data(name)
-            assert all(heading.get(key) for key in ("command", "commit", "machine")), name
             assert len({len(row) for row in rows}) == 1, f"{name} has rows of several lengths"
-            if not heading["command"].startswith("not kept"):
-                named = [command in in_a_line(page) for command in heading["command"].split("; ")]
-                assert all(named), f"{path.name} does not name what made {name}: {heading['command']}"
+            assert headless(heading, page) == [], f"{path.name}, {name}"
+
+
+def headless(heading: dict[str, str], page: str) -> list[str]:
+    """Complaints about the heading of data that a page shows."""
+    if "source" in heading:
+        own = [key for key in ("command", "commit", "machine", "rounds") if key in heading]
+        named = heading["source"] in in_a_line(page)
+        return [f"{key} beside a source" for key in own] + ([] if named else ["the source is not named"])
+    missing = [f"no {key}" for key in ("command", "commit", "machine") if not heading.get(key)]
+    commands = [] if "no command" in missing else heading["command"].split("; ")
+    lost = [f"no command: {command}" for command in commands if command.startswith("not kept")]
+    unnamed = [f"not named: {command}" for command in commands if command not in in_a_line(page)]
+    return missing + (lost or unnamed)
+
+
+def test_figures_that_no_command_makes_again_are_refused() -> None:
+    own = {"command": "make it; make more", "commit": "0123abc", "machine": "any"}
+    assert headless(own, "`make it`, then") == ["not named: make more"]
+    assert headless(own, "`make it`, then `make more`") == []
+    assert headless(own | {"command": "not kept (a build)"}, "") == ["no command: not kept (a build)"]
+    assert headless(own | {"commit": ""}, "`make it`, `make more`") == ["no commit"]
+    assert headless({"source": "A Paper (FAST'26)"}, "Of A Paper:") == ["the source is not named"]
+    assert headless({"source": "A Paper (FAST'26)"}, "Of A Paper (FAST'26):") == []
+    assert headless(own | {"source": "A"}, "A") == [f"{key} beside a source" for key in own]
 
 
 def test_no_table_of_figures_is_typed_into_a_page_of_results() -> None:
