@@ -63,6 +63,12 @@ aarch64-test:
 	@scripts/setup.sh aarch64
 	@scripts/aarch64.sh
 
+# The commands of the documents that take minutes; `make test` runs the short ones.
+.PHONY: docs-test
+docs-test:
+	@scripts/setup.sh test
+	ANABRANCH_DOCS=slow scripts/python-tests.sh python/tests/test_commands.py
+
 # What crates.io is to have is complete, and builds as it is packed, without the rest of the tree; nothing is sent.
 publish-test:
 	cargo publish --dry-run --workspace
