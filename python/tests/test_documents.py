@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from typing import Any
 
 import matplotlib
 import pytest
@@ -46,15 +47,25 @@ def test_types_are_checked() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_the_notebook_runs_from_its_first_cell_to_its_last() -> None:
+def shown(notebook: Any) -> list[str]:
+    """The texts below a notebook's cells, of results and of what they print."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    texts = [output.get("text") or output.get("data", {}).get("text/plain") for output in outputs]
+    return [text for text in texts if text]
+
+
+def test_the_notebook_runs_from_its_first_cell_to_its_last_and_shows_what_it_shows_in_the_tree() -> None:
     import nbformat
     from nbclient import NotebookClient
 
     notebook = nbformat.read(ROOT / "python/notebooks/pcstream.ipynb", as_version=4)
+    before = shown(notebook)
+    assert len(before) > 10 and not any("/tmp/" in text for text in before)
     client = NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": str(ROOT / "python/notebooks")}}
     )
     client.execute()
+    assert shown(notebook) == before
     drawn = [
         output
         for cell in notebook.cells
