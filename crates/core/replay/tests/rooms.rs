@@ -90,6 +90,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 ];
 /// The shelves, lowest first: a room knows rooms of its own shelf and of lower ones.
 const SHELVES: [&str; 3] = ["core", "host", "app"];
+/// Rooms that know the record of a trace and none of the forms it is kept in, so that they build without Parquet.
+const READS_NO_FILES: [&str; 4] = ["lifetime", "placement", "replay", "watch"];
 /// Lines of the longest file there may be.
 const MOST_LINES: usize = 600;
 /// Lines of the longest function there may be, comments within it among them.
@@ -177,6 +179,11 @@ fn a_room_knows_no_other_than_the_plan_allows() {
             assert!(
                 known.is_none_or(|known| shelves[known] <= shelves[room]),
                 "{room} must not know {known:?}, which stands on a higher shelf"
+            );
+            let features = dependency["features"].as_array().unwrap();
+            assert!(
+                known != Some("trace") || !READS_NO_FILES.contains(&room) || features.is_empty(),
+                "{room} must not need {features:?}: it would no longer build in seconds"
             );
         }
     }

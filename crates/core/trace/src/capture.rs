@@ -4,10 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    context::{Context, ContextKind},
-    sample::Sampled,
-};
+use crate::{context::Context, sample::Sampled};
 
 /// The device and the run a trace was captured from. Travels inside the trace file.
 ///
@@ -78,6 +75,7 @@ const IMPORTED: &str = "imported (";
 
 impl Capture {
     /// The limitation noted in a trace that was imported from a foreign format.
+    #[cfg(feature = "files")]
     pub(crate) fn imported(format: &str) -> String {
         format!("{IMPORTED}{format}): contexts are names of processes, if anything")
     }
@@ -122,11 +120,12 @@ impl Tables {
     }
 
     /// A sentence where the tables cannot be used as indices; `None` if they can.
+    #[cfg(feature = "files")]
     pub(crate) fn fault(&self) -> Option<String> {
         let Some(unknown) = self.contexts.first() else {
             return Some("the context table lacks row 0, the unknown context".into());
         };
-        if unknown.kind != ContextKind::Unknown {
+        if unknown.kind != crate::ContextKind::Unknown {
             return Some("row 0 of the context table is not the unknown context".into());
         }
         let stray = (0u64..)

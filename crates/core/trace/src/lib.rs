@@ -9,6 +9,8 @@
 //! - [`foreign`] reads traces of other people, and writes theirs.
 //! - [`WholeFile`] is how a file is written here: it appears whole or not at all.
 //!
+//! The feature `files`, which is on unless told otherwise, brings all but the record and its tables.
+//!
 //! ```
 //! use anabranch_trace::{Capture, Io, Reader, Tables, Writer};
 //!
@@ -53,27 +55,40 @@
 //! holds digests of these texts and of each block of so many records, and counts only where
 //! `created_by` names this program: others carry it over to records that they changed.
 
+#[cfg(feature = "files")]
 mod ahead;
 mod capture;
 mod context;
+#[cfg(feature = "files")]
 mod error;
+#[cfg(feature = "files")]
 pub mod foreign;
 mod io;
+#[cfg(feature = "files")]
 mod native;
+#[cfg(feature = "files")]
 mod open;
+#[cfg(feature = "files")]
 mod raw;
+#[cfg(feature = "files")]
 mod record;
 mod runtime;
 mod sample;
+#[cfg(feature = "files")]
 mod whole_file;
 
 pub use capture::{Capture, File, Placement, Tables, Tenant};
 pub use context::{Context, ContextKind, Frame};
+#[cfg(feature = "files")]
 pub use error::TraceError;
 pub use io::{ContextId, FileId, Io, Operation, WriteHint};
+#[cfg(feature = "files")]
 pub use native::{ArrowTrace, Reader, Scratch, Writer, contains_panics};
+#[cfg(feature = "files")]
 pub use raw::RawReader;
+#[cfg(feature = "files")]
 pub use record::RecordError;
 pub use runtime::{COMPILED, is_of_runtime, unnamed_functions};
 pub use sample::{NoRate, Rate, Sample, Sampled};
+#[cfg(feature = "files")]
 pub use whole_file::WholeFile;
