@@ -241,8 +241,8 @@ fn unasked(
     let drive = format!(
         "{} of {} in erase units of {}",
         cell.drive.profile,
-        Bytes(config.logical_bytes()),
-        Bytes(config.unit_bytes())
+        Bytes(config.logical_bytes()).told(),
+        Bytes(config.unit_bytes()).told()
     );
     if let Some(recorded) = &origin.recorded {
         let one_of = cell.drive.rate().pages();
@@ -262,7 +262,7 @@ fn unasked(
         let is_other =
             options.drive.unit.is_empty() && cell.options.iter().any(|option| option == "--unit");
         return is_other.then(|| {
-            format!("{name}: on {drive}, of the profile's own it would have too few; --unit says otherwise")
+            format!("{name}: on {drive}; of the profile's own units it would have too few (--unit changes this)")
         });
     };
     Some(format!(

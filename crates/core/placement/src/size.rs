@@ -65,6 +65,23 @@ fn unit_bytes(name: &str) -> Option<u64> {
     unit.map(|(_, bytes)| *bytes)
 }
 
+impl Bytes {
+    /// The size for a sentence: exact where that takes at most four digits, else rounded (`about 399MiB`).
+    pub fn told(self) -> String {
+        let exact = self.to_string();
+        let digits = exact.chars().filter(char::is_ascii_digit).count();
+        let mut binary = UNITS.iter().filter(|(name, _)| name.contains('i'));
+        match binary.find(|(_, unit)| self.0 >= *unit) {
+            Some((name, unit)) if digits > 4 => {
+                let number = self.0 as f64 / *unit as f64;
+                let decimals = usize::from(number < 10.0);
+                format!("about {number:.decimals$}{name}")
+            }
+            _ => exact,
+        }
+    }
+}
+
 impl fmt::Display for Bytes {
     /// Exactly, in the largest unit that divides it; what is shown can be read back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,6 +146,14 @@ mod tests {
         assert_eq!(Bytes(64_000_000).to_string(), "64MB");
         assert_eq!(Bytes(1_205_862_400 / 8).to_string(), "147200KiB");
         assert_eq!(Bytes(4097).to_string(), "4097");
+    }
+
+    #[test]
+    fn a_sentence_has_no_size_of_many_digits() {
+        assert_eq!(Bytes(64 << 20).told(), "64MiB");
+        assert_eq!(Bytes(408_992 << 10).told(), "about 399MiB");
+        assert_eq!(Bytes(1_999_999_999).told(), "about 1.9GiB");
+        assert_eq!(Bytes(4097).told(), "4097");
     }
 
     proptest! {
