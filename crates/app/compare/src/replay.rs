@@ -241,8 +241,8 @@ fn unasked(
     let drive = format!(
         "{} of {} in erase units of {}",
         cell.drive.profile,
-        Bytes(config.logical_bytes()).told(),
-        Bytes(config.unit_bytes()).told()
+        Bytes(config.logical_bytes()).rounded(),
+        Bytes(config.unit_bytes()).rounded()
     );
     if let Some(recorded) = &origin.recorded {
         let one_of = cell.drive.rate().pages();

@@ -67,7 +67,7 @@ impl fmt::Display for GridDrive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, ", self.device)?;
         match (self.fill, self.logical_bytes) {
-            (None, Some(logical)) => write!(f, "{}", Bytes(logical).told())?,
+            (None, Some(logical)) => write!(f, "{}", Bytes(logical).rounded())?,
             (fill, _) => write!(f, "{} % full", tenths(fill.unwrap_or(0.0)))?,
         }
         if let Some(spare) = self.spare {
@@ -76,7 +76,7 @@ impl fmt::Display for GridDrive {
         write!(
             f,
             ", units of {}, {}, {}+{} streams",
-            Bytes(self.unit_bytes).told(),
+            Bytes(self.unit_bytes).rounded(),
             self.victim_rule,
             self.host_streams,
             self.internal_streams

@@ -67,7 +67,7 @@ fn unit_bytes(name: &str) -> Option<u64> {
 
 impl Bytes {
     /// The size for a sentence: exact where that takes at most four digits, else rounded (`about 399MiB`).
-    pub fn told(self) -> String {
+    pub fn rounded(self) -> String {
         let exact = self.to_string();
         let digits = exact.chars().filter(char::is_ascii_digit).count();
         let mut binary = UNITS.iter().filter(|(name, _)| name.contains('i'));
@@ -150,10 +150,10 @@ mod tests {
 
     #[test]
     fn a_sentence_has_no_size_of_many_digits() {
-        assert_eq!(Bytes(64 << 20).told(), "64MiB");
-        assert_eq!(Bytes(408_992 << 10).told(), "about 399MiB");
-        assert_eq!(Bytes(1_999_999_999).told(), "about 1.9GiB");
-        assert_eq!(Bytes(4097).told(), "4097");
+        assert_eq!(Bytes(64 << 20).rounded(), "64MiB");
+        assert_eq!(Bytes(408_992 << 10).rounded(), "about 399MiB");
+        assert_eq!(Bytes(1_999_999_999).rounded(), "about 1.9GiB");
+        assert_eq!(Bytes(4097).rounded(), "4097");
     }
 
     proptest! {
