@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_probe::{Captured, Probe, ProbeOptions, Untold};
-use anabranch_trace::{Context, ContextKind, File, Io, Operation, Sampled};
+use anabranch_trace::{Context, ContextKind, Io, Operation, Sampled};
 
 pub struct Watched {
     pub ios: Vec<Io>,
@@ -62,12 +62,8 @@ impl Watched {
         &self.captured.contexts[io.context.0 as usize]
     }
 
-    pub fn file(&self, io: &Io) -> &File {
-        &self.captured.files[io.file.0 as usize]
-    }
-
     pub fn file_name(&self, io: &Io) -> &str {
-        &self.file(io).name
+        &self.captured.files[io.file.0 as usize].name
     }
 
     /// The writes to the files of that name.
