@@ -87,10 +87,17 @@ impl Scenario {
         fs::write(format!("{folder}/workload.toml"), without_lender.join("\n")).unwrap();
         for verb in ["setup", "run", "teardown"] {
             let (place, script) = (self.place.directory(), scripts.join(format!("{verb}.sh")));
+            // An application may need longer for its first file than a test waits before it presses Ctrl-C.
+            let first = if verb == "setup" {
+                "echo begun >\"$1/begun\""
+            } else {
+                ""
+            };
             let text = format!(
                 "readlink /proc/self/ns/mnt >'{place}/namespace'
                 grep -F \" $1 \" /proc/self/mountinfo | cut -d ' ' -f 3 >'{place}/device'
                 cat \"/sys/dev/block/$(cat '{place}/device')/diskseq\" >'{place}/sequence' 2>/dev/null
+                {first}
                 echo {verb} >>'{place}/told'
                 exec bash '{}' \"$1\"\n",
                 script.display()
