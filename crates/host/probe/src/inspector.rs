@@ -24,6 +24,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::heap::private_bytes;
 use message::{Answer, Limits, MARK, Question, WORD, receive, send};
 
 pub use process::inspect_if_asked;
@@ -197,16 +198,6 @@ impl Running {
             is_wanted,
         })
     }
-}
-
-/// Private memory of a process (`RssAnon`, proc_pid_status(5)); 0 if it is gone.
-fn private_bytes(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes.unwrap_or(0) << 10
 }
 
 /// The arguments with which a dynamic loader started this program, its own path the last; none where the kernel did.

@@ -50,7 +50,7 @@ pub use capture_filter::{CaptureFilter, LeftOut};
 pub use context_table::FoldLimits;
 pub use error::ProbeError;
 pub use handover::{Handover, HandoverCounts, HandoverOptions};
-pub use heap::{give_back_freed_memory, share_one_heap};
+pub use heap::{give_back_freed_memory, private_bytes, share_one_heap};
 pub use inspector::inspect_if_asked;
 pub use page_writer::PageWriter;
 pub use probe::{Captured, Probe, ProbeOptions};

@@ -1,10 +1,11 @@
 //! Cost of this process.
 
 use std::{
-    fs,
+    process,
     time::{Duration, Instant},
 };
 
+use anabranch_probe::private_bytes;
 use anabranch_watch::Own;
 use nix::time::{ClockId, clock_gettime};
 
@@ -29,7 +30,7 @@ impl Cost {
         let own = Own {
             cpu_s: used.as_secs_f64(),
             cpu: used.saturating_sub(self.used).as_secs_f64() / elapsed,
-            memory_bytes: memory_bytes(),
+            memory_bytes: private_bytes(process::id()),
             kernel_bytes,
         };
         (self.looked, self.used) = (now, used);
@@ -40,14 +41,4 @@ impl Cost {
 /// Processor time of all threads.
 fn used() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
-}
-
-/// `RssAnon` of /proc/self/status.
-fn memory_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
-    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kibibytes.unwrap_or(0) << 10
 }
