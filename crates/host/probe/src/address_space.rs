@@ -8,7 +8,7 @@ use crate::bounded::BoundedMap;
 use crate::event::{CodeMapping, ImageKey, MAX_RANGES};
 use crate::inspector::message::CodeFile;
 use crate::program_files::ProgramFiles;
-use crate::return_address::follows_call;
+use crate::return_address::{CodePlace, Verdict, judge};
 use crate::writer::{ANONYMOUS, CallSite, Object};
 
 /// The most program images that are kept. Our choice; the kernel side keeps as many.
@@ -19,6 +19,9 @@ const MAX_OBJECTS: usize = 16384;
 const MAX_VERDICTS: usize = 65536;
 /// The least time between two readings of a process that shows code at new addresses. Our choice.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A file's device and inode number, and an offset in it: another file may have the same path, in another mount namespace.
+type FileOffset = ((u32, u64), u64);
 
 /// One executable mapping of a process.
 #[derive(Debug, Clone)]
@@ -72,6 +75,33 @@ impl AddressSpace {
         (address < mapping.end).then_some(mapping)
     }
 
+    /// The file and offset of the code at an address, its file added to those; `None` if it lies in no file.
+    fn place(&self, tgid: u32, address: u64, files: &mut Vec<CodeFile>) -> Option<CodePlace> {
+        let mapping = self.mapping(address)?;
+        let site = self.find(address)?;
+        if !mapping.object.is_file() {
+            return None;
+        }
+        let (device, inode) = mapping.file;
+        let known = files
+            .iter()
+            .position(|file| (file.device, file.inode) == mapping.file);
+        let file = known.unwrap_or_else(|| {
+            files.push(CodeFile {
+                tgid,
+                range: Some((mapping.start, mapping.end)),
+                device,
+                inode,
+                path: mapping.object.path.clone(),
+            });
+            files.len() - 1
+        });
+        Some(CodePlace {
+            file,
+            offset: site.file_offset,
+        })
+    }
+
     /// Whether the kernel side takes `address` for code: whether a range of [`AddressSpace::ranges`] holds it.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         let after = self.coarse.partition_point(|range| range.0 <= address);
@@ -116,8 +146,8 @@ pub(crate) struct AddressSpaces {
     /// Number of objects.
     held: usize,
     anonymous: Arc<Object>,
-    /// By device, inode number and offset: another file may have the same path, in another mount namespace.
-    verdicts: BoundedMap<(u32, u64, u64), bool>,
+    /// By a word's place and that of the frame within.
+    verdicts: BoundedMap<(FileOffset, Option<FileOffset>), bool>,
     /// Functions of just-in-time compilers, by their names.
     compiled: HashMap<String, Arc<Object>>,
     /// The programs that had no map of such functions when they were last asked.
@@ -304,35 +334,42 @@ impl AddressSpaces {
         Some(object)
     }
 
-    /// Whether the code at `address` lies just behind a call instruction. Where it cannot be read, it counts as such.
-    pub(crate) fn is_return_address(
+    /// Verdicts on the words of a stack of a process, from where its thread stands outwards: of those behind a call, so many
+    /// are judged at most. What cannot be read counts as a call.
+    pub(crate) fn calls(
         &mut self,
         tgid: u32,
         space: &AddressSpace,
-        address: u64,
-    ) -> bool {
-        let (Some(mapping), Some(site)) = (space.mapping(address), space.find(address)) else {
-            return true;
-        };
-        if !site.object.is_file() {
-            return true;
+        words: &[u64],
+        most: usize,
+    ) -> Vec<Verdict> {
+        let mut files = Vec::new();
+        let places: Vec<_> = words
+            .iter()
+            .map(|&word| space.place(tgid, word, &mut files))
+            .collect();
+        let ids: Vec<_> = files.iter().map(|file| (file.device, file.inode)).collect();
+        let id = |place: CodePlace| (ids[place.file], place.offset);
+        let key = |place, inner: Option<CodePlace>| (id(place), inner.map(id));
+        let known = judge(&places, most, |_, place, inner| {
+            self.verdicts.get_mut(&key(place, inner)).copied()
+        });
+        if let Some(known) = known {
+            return known;
         }
-        let (device, inode) = mapping.file;
-        let key = (device, inode, site.file_offset);
-        if let Some(&mut verdict) = self.verdicts.get_mut(&key) {
-            return verdict;
-        }
-        let file = CodeFile {
-            tgid,
-            range: Some((mapping.start, mapping.end)),
-            device,
-            inode,
-            path: site.object.path.clone(),
-        };
-        let code = self.files.code(file, site.file_offset);
-        let verdict = code.is_none_or(|code| follows_call(&code));
-        self.verdicts.insert(key, verdict);
-        verdict
+        // One question a stack: a program that ends soon does not wait for many.
+        let found = self.files.calls(tgid, files, places.clone(), most);
+        let found = found.filter(|found| found.len() == places.len());
+        let told = judge(&places, most, |at, place, inner| {
+            let verdict = found.as_ref().map_or(Verdict::Call, |found| found[at]);
+            let leads = match inner {
+                None => verdict != Verdict::NoCall,
+                Some(_) => verdict == Verdict::Call,
+            };
+            self.verdicts.insert(key(place, inner), leads);
+            Some(leads)
+        });
+        told.unwrap_or_default()
     }
 }
 

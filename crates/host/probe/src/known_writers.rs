@@ -11,6 +11,7 @@ use crate::capture_filter::{CaptureFilter, LeftOut, Stranger, Wanted};
 use crate::context_table::{Claims, ContextTable};
 use crate::event::{CodeMapping, ImageKey, IoEvent, StackEvent, WriterKind};
 use crate::reply::Reply;
+use crate::return_address::Verdict;
 use crate::shared::Shared;
 use crate::tenants::Tenants;
 use crate::writer::{CallSite, Object, Writer};
@@ -25,7 +26,7 @@ const MAX_UNPLACED_EACH: usize = 16;
 /// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
 const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
-const SCANNED_FRAMES: usize = 5;
+const SCANNED_FRAMES: usize = 8;
 
 /// Record of a writer.
 #[derive(Debug)]
@@ -224,8 +225,8 @@ impl KnownWriters {
         // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
         let first = stack.frames.first().into_iter();
         let code = stack.words.iter().filter(|&&word| space.is_code(word));
-        let taken: Vec<u64> = first.chain(code.take(SCANNED_FRAMES)).copied().collect();
-        self.guessed(stack.image, &taken, space)
+        let words: Vec<u64> = first.chain(code).copied().collect();
+        self.guessed(stack.image, &words, space)
     }
 
     /// The return addresses among a thread's position and words of its stack.
@@ -234,11 +235,11 @@ impl KnownWriters {
         let sites = words
             .iter()
             .filter_map(|&word| Some((word, site(word, space, &named)?)));
-        let mut first = true;
-        let is_call = |(word, _): &(u64, CallSite)| {
-            std::mem::take(&mut first) || self.spaces.is_return_address(image.tgid, space, *word)
-        };
-        sites.filter(is_call).map(|(_, site)| site).collect()
+        let (words, sites): (Vec<u64>, Vec<CallSite>) = sites.unzip();
+        let verdicts = self.spaces.calls(image.tgid, space, &words, SCANNED_FRAMES);
+        let judged = sites.into_iter().zip(verdicts);
+        let calls = judged.filter(|(_, verdict)| *verdict == Verdict::Call);
+        calls.map(|(site, _)| site).collect()
     }
 }
 

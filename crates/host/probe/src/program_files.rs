@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::bounded::BoundedMap;
 use crate::inspector::Inspector;
 use crate::inspector::message::{Answer, CodeFile, Limits, Program, Question};
-use crate::return_address::CALL_BYTES;
+use crate::return_address::{CodePlace, Verdict};
 
 /// Limits of one question. Our choice: on an idle machine an answer takes some milliseconds, and records wait in the
 /// ring meanwhile.
@@ -66,10 +66,16 @@ impl ProgramFiles {
         }
     }
 
-    /// The bytes of code that end at an offset; `None` if they cannot be read.
-    pub(crate) fn code(&mut self, file: CodeFile, end: u64) -> Option<[u8; CALL_BYTES]> {
-        match self.ask(file.tgid, &Question::Code(file, end))? {
-            Answer::Code(code) => code,
+    /// Verdicts on the words of a stack of a process; `None` if there is no answer.
+    pub(crate) fn calls(
+        &mut self,
+        tgid: u32,
+        files: Vec<CodeFile>,
+        words: Vec<Option<CodePlace>>,
+        most: usize,
+    ) -> Option<Vec<Verdict>> {
+        match self.ask(tgid, &Question::Calls(files, words, most))? {
+            Answer::Calls(verdicts) => Some(verdicts),
             _ => None,
         }
     }

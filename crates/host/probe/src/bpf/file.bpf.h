@@ -26,6 +26,28 @@ struct {
 	__type(value, struct file_state);
 } files SEC(".maps");
 
+#ifndef HANDOVER
+/*
+ * Files that user space was told of last, for a rename that does not say which
+ * file it is of. Our choice: programs rename what they have just written.
+ */
+#define RECENT_FILES 64
+
+struct recent_file {
+	__u64 inode; /* its address; 0: none */
+	struct file_key key;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RECENT_FILES);
+	__type(key, __u32);
+	__type(value, struct recent_file);
+} recent_files SEC(".maps");
+
+static __u32 told_files;
+#endif
+
 /* The generation of a file that the running thread begins now: reader.bpf.h. */
 __noinline __u32 next_generation(void);
 
@@ -127,6 +149,14 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 	state->name = hash_of(dentry);
 	if (is_written)
 		state->generation = event->generation;
+#ifndef HANDOVER
+	/* Two processors may take one place: one of the two files keeps its first name then. */
+	__u32 place = told_files++ % RECENT_FILES;
+	struct recent_file *recent = bpf_map_lookup_elem(&recent_files, &place);
+
+	if (recent)
+		*recent = (struct recent_file){ .inode = (__u64)inode, .key = key };
+#endif
 	return 0;
 }
 
@@ -150,6 +180,27 @@ static __always_inline void follow_name(struct inode *inode, struct file_state *
 	if (name && name != state->name)
 		learn_file((__u64)inode, slot, false);
 }
+
+#ifndef HANDOVER
+/* Follows the name of one of the files that user space was told of last. */
+__noinline int follow_recent(__u32 place)
+{
+	struct recent_file *recent = bpf_map_lookup_elem(&recent_files, &place);
+
+	if (!recent || !recent->inode)
+		return 0;
+
+	struct inode *inode = (void *)recent->inode;
+	struct file_key key = recent->key;
+	struct file_key now = key_of(inode);
+	struct file_state *state = bpf_map_lookup_elem(&files, &key);
+
+	/* The kernel may have let the inode go: its memory is another's then. */
+	if (state && now.ino == key.ino && now.generation == key.generation && now.dev == key.dev)
+		follow_name(inode, state, SLOT_RENAME);
+	return 0;
+}
+#endif
 
 /* The hint the kernel itself keeps with the file: one it granted. */
 static __always_inline __u8 granted_hint(struct inode *inode)

@@ -273,6 +273,8 @@ struct pt_regs {
 /* write, pwrite64, writev, pwritev, pwritev2 */
 #define IS_WRITE(number) \
 	((number) == 1 || (number) == 18 || (number) == 20 || (number) == 296 || (number) == 328)
+/* rename, renameat, renameat2 */
+#define IS_RENAME(number) ((number) == 82 || (number) == 264 || (number) == 316)
 #define FCNTL 72
 #define FCNTL_FUNCTION "__x64_sys_fcntl"
 #elif defined(__TARGET_ARCH_arm64)
@@ -294,6 +296,7 @@ struct pt_regs {
 #define SYSCALL_ARGUMENT_3(regs) ((regs)->regs[2])
 #define IS_WRITE(number) \
 	((number) == 64 || (number) == 68 || (number) == 66 || (number) == 70 || (number) == 287)
+#define IS_RENAME(number) ((number) == 38 || (number) == 276)
 #define FCNTL 25
 #define FCNTL_FUNCTION "__arm64_sys_fcntl"
 #else

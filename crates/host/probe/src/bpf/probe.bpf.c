@@ -457,7 +457,17 @@ int on_bio_entry(struct pt_regs *regs)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 {
-	return SYSCALL_NUMBER(regs) == FCNTL ? take_hint(regs, result) : 0;
+	__u64 number = SYSCALL_NUMBER(regs);
+
+	if (number == FCNTL)
+		return take_hint(regs, result);
+#ifndef HANDOVER
+	if (IS_RENAME(number) && !result) {
+		for (__u32 place = 0; place < RECENT_FILES; place++)
+			follow_recent(place);
+	}
+#endif
+	return 0;
 }
 
 /*

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::return_address::CALL_BYTES;
+use crate::return_address::{CodePlace, Verdict};
 
 /// Bytes of the longest message. Our choice: [`MAX_MAPPINGS`](super::maps::MAX_MAPPINGS) lines with usual paths.
 const MAX_MESSAGE: usize = 8 << 20;
@@ -77,8 +77,8 @@ pub(crate) enum Question {
     Program(u32),
     /// The build-id of a file: [`Answer::Text`].
     BuildId(CodeFile),
-    /// The bytes of a file that end at an offset: [`Answer::Code`].
-    Code(CodeFile, u64),
+    /// The words of a stack that are return addresses, of these files, so many at most: [`Answer::Calls`].
+    Calls(Vec<CodeFile>, Vec<Option<CodePlace>>, usize),
     /// The function of a call: [`Answer::Text`].
     Symbol(Call),
     /// The functions of a just-in-time compiler at these addresses of a process: [`Answer::Functions`].
@@ -90,7 +90,7 @@ pub(crate) enum Answer {
     Ready,
     Program(Program),
     Text(Option<String>),
-    Code(Option<[u8; CALL_BYTES]>),
+    Calls(Vec<Verdict>),
     /// `None` if the process has no map of them.
     Functions(Option<Vec<Option<String>>>),
 }

@@ -14,7 +14,7 @@ use super::perf_map::PerfMaps;
 use super::symbol_files::SymbolFiles;
 use crate::build_id::build_id_of;
 use crate::image::image_of;
-use crate::return_address::CALL_BYTES;
+use crate::return_address::{CodePlace, Verdict, Within, judge, leads_on};
 
 /// Becomes an inspector, and never returns, in a process that a probe started as one; else does nothing. IMPORTANT: a
 /// program that attaches a probe calls this first in `main`, since inspectors are this program, run again.
@@ -49,7 +49,7 @@ fn answer(question: &Question, files: &mut SymbolFiles, maps: &mut PerfMaps) -> 
         Question::Begin(_) => Answer::Ready,
         Question::Program(tgid) => Answer::Program(program(*tgid)),
         Question::BuildId(file) => Answer::Text(mapped(file).and_then(|bytes| build_id_of(&bytes))),
-        Question::Code(file, end) => Answer::Code(code(file, *end)),
+        Question::Calls(files, words, most) => Answer::Calls(calls(files, words, *most)),
         Question::Symbol(call) => Answer::Text(files.symbol(call)),
         Question::Functions(tgid, addresses) => Answer::Functions(maps.functions(*tgid, addresses)),
     }
@@ -64,11 +64,18 @@ fn program(tgid: u32) -> Program {
     }
 }
 
-fn code(file: &CodeFile, end: u64) -> Option<[u8; CALL_BYTES]> {
-    let end = usize::try_from(end).ok()?;
-    let bytes = mapped(file)?;
-    bytes
-        .get(end.checked_sub(CALL_BYTES)?..end)?
-        .try_into()
-        .ok()
+/// Judges the words of a stack. A file that cannot be read tells nothing against a word.
+fn calls(files: &[CodeFile], words: &[Option<CodePlace>], most: usize) -> Vec<Verdict> {
+    let files: Vec<_> = files.iter().map(mapped).collect();
+    let bytes = |place: CodePlace| files.get(place.file)?.as_deref();
+    let leads = |_, place: CodePlace, inner: Option<CodePlace>| {
+        let within = inner.and_then(|inner| {
+            if inner.file == place.file {
+                return Some(Within::Here(inner.offset));
+            }
+            Some(Within::There(bytes(inner)?, inner.offset))
+        });
+        Some(bytes(place).is_none_or(|bytes| leads_on(bytes, place.offset, within)))
+    };
+    judge(words, most, leads).unwrap_or_default()
 }

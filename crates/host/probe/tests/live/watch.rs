@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_probe::{Captured, Probe, ProbeOptions, Untold};
-use anabranch_trace::{Context, ContextKind, Io, Operation, Sampled};
+use anabranch_trace::{Context, ContextKind, File, Io, Operation, Sampled};
 
 pub struct Watched {
     pub ios: Vec<Io>,
@@ -62,8 +62,12 @@ impl Watched {
         &self.captured.contexts[io.context.0 as usize]
     }
 
+    pub fn file(&self, io: &Io) -> &File {
+        &self.captured.files[io.file.0 as usize]
+    }
+
     pub fn file_name(&self, io: &Io) -> &str {
-        &self.captured.files[io.file.0 as usize].name
+        &self.file(io).name
     }
 
     /// The writes to the files of that name.
