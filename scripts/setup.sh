@@ -24,7 +24,7 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs mariadbd:mariadb-server /usr/lib/mysql/plugin/ha_rocksdb.so:mariadb-plugin-rocksdb losetup:mount
     /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
-tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs setpriv:util-linux losetup:mount script:bsdutils python3:python3
+tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux losetup:mount script:bsdutils python3:python3
     strace:strace fio:fio btt:blktrace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux openssl:openssl
     chromium:chromium)
 # What builds for aarch64 and runs it here: scripts/aarch64.sh

@@ -13,12 +13,12 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::assembler::Assembler;
 use crate::context_table::FoldLimits;
+use crate::device_number::device_number;
 use crate::error::ProbeError;
 use crate::event::{Event, MalformedRecord};
 use crate::file_table::ReplacedRows;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::page_writer::{Answer, PageWriter};
-use crate::probe::device_number;
 use crate::support;
 use crate::tenants::{TenantGroup, Tenants};
 use crate::window::{MAX_SOURCES, Source, Window};

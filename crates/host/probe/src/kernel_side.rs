@@ -15,6 +15,7 @@ use libbpf_rs::{
 use nix::unistd::{SysconfVar, sysconf};
 use tracing::info;
 
+use crate::device_number::file_system_number;
 use crate::error::ProbeError;
 use crate::event::{Event, ImageKey, MAX_RANGES, MalformedRecord};
 use crate::reply::Reply;
@@ -334,10 +335,11 @@ fn configure(
     }
     config.extend((u64::from(ring_bytes) / 4).to_ne_bytes());
     config.extend(
-        [settings.groups, is_late, settings.generations, false]
+        [settings.groups, is_late, settings.generations]
             .map(|is_so| u32::from(is_so).to_ne_bytes())
             .concat(),
     );
+    config.extend(file_system_number(settings.device).to_ne_bytes());
     for mut map in object.maps_mut() {
         if map.name() == "ring" {
             map.set_max_entries(ring_bytes)?;

@@ -22,6 +22,7 @@ mod bounded;
 mod build_id;
 mod capture_filter;
 mod context_table;
+mod device_number;
 mod elf_code;
 mod error;
 mod event;

@@ -1,18 +1,16 @@
 //! A running capture.
 
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anabranch_trace::{Context, File, Io, Sampled, Tenant, unnamed_functions};
-use nix::sys::stat::{major, minor};
 use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
 
 use crate::assembler::Assembler;
 use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::FoldLimits;
+use crate::device_number::device_number;
 use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::sampling::Untold;
@@ -251,22 +249,6 @@ impl Probe {
     }
 }
 
-/// The number the kernel knows a block device by: major << 20 | minor.
-pub(crate) fn device_number(path: &Path) -> Result<u32, ProbeError> {
-    let metadata = fs::metadata(path).map_err(|source| ProbeError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    if !metadata.file_type().is_block_device() {
-        return Err(ProbeError::NotABlockDevice {
-            path: path.to_owned(),
-        });
-    }
-    let number = metadata.rdev();
-    // The kernel's own limits: 12 bits of major, 20 bits of minor number.
-    Ok(((major(number) as u32 & 0xfff) << 20) | (minor(number) as u32 & 0xf_ffff))
-}
-
 /// The clock that the kernel side stamps its records with.
 fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
@@ -281,18 +263,5 @@ mod tests {
     fn a_capture_can_move_to_a_thread_of_its_own() {
         fn may_move<T: Send>() {}
         may_move::<Probe>();
-    }
-
-    #[test]
-    fn a_file_is_no_block_device() {
-        let error = device_number(Path::new("/dev/null")).unwrap_err();
-        assert!(matches!(error, ProbeError::NotABlockDevice { .. }));
-        assert!(error.to_string().contains("/dev/null"));
-    }
-
-    #[test]
-    fn a_device_that_does_not_exist_is_named() {
-        let error = device_number(Path::new("/dev/nothing-here")).unwrap_err();
-        assert!(error.to_string().contains("/dev/nothing-here"));
     }
 }

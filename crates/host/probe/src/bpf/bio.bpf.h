@@ -24,6 +24,8 @@ struct bio_walk {
 	__u64 inode; /* the file or 0, */
 	struct file_key file; /* and its key */
 	__u64 submitter; /* the thread that submitted the bio */
+	__u64 hidden; /* the inode that pages without a file belong to (btrfs), or 0 */
+	__u64 hidden_index; /* of the first of its pages */
 	__u32 done_bytes; /* of the next bio_vec */
 	__u32 left_bytes; /* of the bio */
 	__u32 metadata; /* 1: pages without a file belong to the file system */
@@ -133,6 +135,12 @@ static __always_inline bool is_held(struct inode *inode)
 	return READ(both, bdev.bd_holder);
 }
 
+/* btrfs keeps its metadata in the page cache of an inode of its own. */
+static __always_inline bool is_btrfs_metadata(const struct bio_walk *walk, struct super_block *sb)
+{
+	return walk->metadata && READ(sb, s_magic) == BTRFS_MAGIC;
+}
+
 /* Finds the file that `walk->mapping` is of or, where it is of none, the writer of all its pages. */
 static __always_inline void find_owner(struct bio_walk *walk)
 {
@@ -145,19 +153,22 @@ static __always_inline void find_owner(struct bio_walk *walk)
 	if (inode && READ(sb, s_magic) == BDEVFS_MAGIC) {
 		if (is_held(inode))
 			walk->writer = file_system_writer(walk->log, walk->slot);
-	} else if (inode && holds_file_system((__u64)sb)) {
+	} else if (inode && holds_file_system((__u64)sb) && !is_btrfs_metadata(walk, sb)) {
 		walk->inode = (__u64)inode;
 		walk->file = key_of(inode);
+	} else if (!inode && walk->hidden) {
+		walk->inode = walk->hidden;
+		walk->file = key_of((struct inode *)walk->hidden);
 	} else if (walk->metadata) {
 		walk->writer = file_system_writer(walk->log, walk->slot);
 	}
 }
 
 /* The folio's writer if it is known, else its file's last. */
-static __always_inline __u64 file_writer(struct bio_walk *walk, struct folio *folio)
+static __always_inline __u64 file_writer(struct bio_walk *walk, __u64 index)
 {
 	struct file_key key = walk->file;
-	__u64 writer = page_writer(&key, READ(folio, index));
+	__u64 writer = page_writer(&key, index);
 
 	if (writer)
 		return writer;
@@ -165,6 +176,14 @@ static __always_inline __u64 file_writer(struct bio_walk *walk, struct folio *fo
 	struct file_state *state = bpf_map_lookup_elem(&files, &key);
 
 	return state && state->writer ? state->writer : walk->submitter;
+}
+
+/* The writer of pages that hide their file: who submits them, or, where that is a kernel's thread, the file's. */
+static __always_inline __u64 hidden_writer(struct bio_walk *walk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return task->flags & PF_KTHREAD ? file_writer(walk, walk->hidden_index) : walk->submitter;
 }
 
 /* Finds the writer of `walk->folio`, and its file if it has one. Neighbours mostly lie in the same mapping. */
@@ -180,8 +199,10 @@ __noinline int find_writer(struct bio_walk *walk)
 		walk->mapping = mapping;
 		find_owner(walk);
 	}
-	if (walk->inode)
-		walk->writer = file_writer(walk, folio);
+	if (walk->inode && walk->inode == walk->hidden)
+		walk->writer = hidden_writer(walk);
+	else if (walk->inode)
+		walk->writer = file_writer(walk, READ(folio, index));
 	return 0;
 }
 
@@ -272,7 +293,37 @@ static __always_inline __u32 done_bytes_of(struct bio *bio)
 	return bio->bi_iter.bi_bvec_done;
 }
 
-static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct io_event *io, __u32 slot)
+/* Ends requests of btrfs, to one drive or to the last of several mirrors. Address 0: not in this kernel. */
+extern const void btrfs_simple_end_io __ksym __weak;
+extern const void btrfs_orig_write_end_io __ksym __weak;
+
+/*
+ * The file of a request of btrfs. Compressed pages lie in no page cache, nor do
+ * those of a direct write. The kernel's own module may have the types, so the
+ * fields are read by calls.
+ */
+static __always_inline void find_hidden(struct bio *bio, __u64 address, struct bio_walk *walk)
+{
+	if (!bpf_core_field_exists(struct btrfs_bio, inode))
+		return;
+
+	bool is_one = &btrfs_simple_end_io && bio->bi_end_io == &btrfs_simple_end_io;
+	bool is_last = &btrfs_orig_write_end_io && bio->bi_end_io == &btrfs_orig_write_end_io;
+
+	if (!is_one && !is_last)
+		return;
+
+	struct btrfs_bio *both = (void *)(address - bpf_core_field_offset(struct btrfs_bio, bio));
+	struct btrfs_inode *inode = BPF_CORE_READ(both, inode);
+
+	if (!inode)
+		return;
+	walk->hidden = (__u64)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
+	walk->hidden_index = BPF_CORE_READ(both, file_offset) >> config.page_shift;
+	learnt_file_system = READ((struct inode *)walk->hidden, i_sb, s_dev);
+}
+
+static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct scratch *scratch, __u32 slot)
 {
 	__u32 opf = bio->bi_opf;
 	bool metadata = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
@@ -289,8 +340,9 @@ static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct 
 		.slot = slot,
 	};
 
+	find_hidden(bio, scratch->bio_address, &walk);
 	bpf_loop(MAX_STEPS, step_folio, &walk, 0);
-	send_run(io, slot);
+	send_run(&scratch->io, slot);
 }
 
 #endif

@@ -159,7 +159,7 @@ struct config {
 	__u32 groups; /* 1: writers of different control groups are different writers */
 	__u32 is_late; /* 1: the tracepoint's programs take what the kprobe's was skipped on */
 	__u32 generations; /* 1: what a thread reads tells the generation of the files it begins */
-	__u32 zero;
+	__u32 file_system; /* on the device, of a number of its own (btrfs): as s_dev; 0: none is known yet */
 };
 
 #endif

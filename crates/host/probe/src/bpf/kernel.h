@@ -35,6 +35,7 @@ typedef __u32 __wsum;
 /* From include/linux/sched.h and include/uapi/linux/magic.h. */
 #define PF_KTHREAD 0x00200000
 #define BDEVFS_MAGIC 0x62646576
+#define BTRFS_MAGIC 0x9123683e
 
 /* From include/linux/mm.h. */
 #define VM_EXEC 4
@@ -174,6 +175,17 @@ struct bio {
 	void *bi_end_io;
 	void *bi_private;
 	struct bio_vec *bi_io_vec;
+};
+
+struct btrfs_inode {
+	struct inode vfs_inode;
+};
+
+/* A request of btrfs with what it is of; from 6.3 on it names the file. */
+struct btrfs_bio {
+	struct btrfs_inode *inode;
+	__u64 file_offset;
+	struct bio bio;
 };
 
 /* Until 5.17 a short, from 6.9 on an enumeration; between them there is none. */

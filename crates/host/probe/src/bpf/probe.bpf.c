@@ -111,7 +111,7 @@ static __always_inline bool holds_mapping(struct address_space *mapping)
 {
 	struct super_block *sb = mapping->host->i_sb;
 
-	return sb->s_dev == config.device || lies_on_target(sb->s_bdev);
+	return is_own_number(sb->s_dev) || lies_on_target(sb->s_bdev);
 }
 
 static __always_inline struct file_key key_of_mapping(struct address_space *mapping)
@@ -234,7 +234,7 @@ static __always_inline void on_write(struct bio *bio, struct scratch *scratch, _
 	if (inode)
 		send_whole(bio, submitter, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, submitter, &scratch->io, slot);
+		walk_pages(bio, submitter, scratch, slot);
 }
 
 /* A read has no writer, but a file. */
@@ -245,7 +245,7 @@ static __always_inline void on_read(struct bio *bio, struct scratch *scratch, __
 	if (inode)
 		send_whole(bio, 0, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, 0, &scratch->io, slot);
+		walk_pages(bio, 0, scratch, slot);
 }
 
 static __always_inline void on_flush(struct scratch *scratch)
@@ -305,6 +305,7 @@ static __always_inline struct bio *copied_bio(const struct bio *bio, struct scra
 {
 	if (bpf_probe_read_kernel(scratch->bio, bpf_core_type_size(struct bio), bio))
 		return NULL;
+	scratch->bio_address = (__u64)bio;
 	return (struct bio *)scratch->bio;
 }
 

@@ -74,6 +74,7 @@ struct {
 /* Too large for a BPF stack. Each program has a slot of its own. */
 struct scratch {
 	__u64 bio[BIO_WORDS]; /* the request at hand, as the kernel has it */
+	__u64 bio_address; /* where it has it */
 	__u64 places[MAX_FRAMES]; /* where the frames' addresses lay on the thread's stack */
 	struct stack_event stack;
 	__u64 words[SCAN_WORDS]; /* behind the stack event: the two are sent as one */
@@ -162,12 +163,24 @@ static __always_inline bool on_target(struct block_device *device)
 	       READ(device, bd_disk, part0, bd_dev) == config.device;
 }
 
+/*
+ * The number of a file system on the target whose super block names no device,
+ * as it may lie on several (btrfs). Its first request tells it, if user space
+ * did not know it.
+ */
+static __u32 learnt_file_system;
+
+static __always_inline bool is_own_number(__u32 number)
+{
+	return number == config.device || (number && (number == config.file_system || number == learnt_file_system));
+}
+
 /* The usual case, a file system right on the target, is decided by one number. */
 __noinline bool holds_file_system(__u64 super_block)
 {
 	struct super_block *sb = (void *)super_block;
 
-	return READ(sb, s_dev) == config.device || on_target(READ(sb, s_bdev));
+	return is_own_number(READ(sb, s_dev)) || on_target(READ(sb, s_bdev));
 }
 
 #endif

@@ -22,7 +22,7 @@ pub fn run(command: &mut Command) -> String {
 }
 
 const NEEDED: &str =
-    "apt-get install e2fsprogs xfsprogs util-linux coreutils python3 gcc rocksdb-tools";
+    "apt-get install e2fsprogs xfsprogs btrfs-progs util-linux coreutils python3 gcc rocksdb-tools";
 
 /// A loop device over a sparse file.
 pub struct Drive {
@@ -72,6 +72,11 @@ impl Drive {
 
     /// A device with a file system, mounted for this thread and its children only.
     pub fn with(file_system: &str, mebibytes: u64) -> Drive {
+        Drive::with_options(file_system, mebibytes, "discard")
+    }
+
+    /// The same, mounted with these options.
+    pub fn with_options(file_system: &str, mebibytes: u64, options: &str) -> Drive {
         let mut drive = Drive::new(mebibytes, &[]);
         let mut mkfs = Command::new(format!("mkfs.{file_system}"));
         if file_system == "ext4" {
@@ -79,11 +84,11 @@ impl Drive {
             mkfs.args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"]);
         }
         run(mkfs.arg(&drive.device));
-        drive.mount(file_system);
+        drive.mount(file_system, options);
         drive
     }
 
-    fn mount(&mut self, file_system: &str) {
+    fn mount(&mut self, file_system: &str, options: &str) {
         let nothing: Option<&str> = None;
         let target = self.directory.path().join("mount");
         std::fs::create_dir(&target).unwrap();
@@ -102,7 +107,7 @@ impl Drive {
             &target,
             Some(file_system),
             MsFlags::empty(),
-            Some("discard"),
+            Some(options),
         )
         .unwrap();
         self.mounted = Some(target);
