@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What sampled drives cost and how far they are off: every shipped trace on the drive that
 traces/README.md names, whole and sampled, at the coarsest rate that leaves an erase unit so many pages. With --held-out the
-traces of traces/held-out on theirs, which had no part in the choice of the bars' width. Prints the tables of docs/results/sampled-drives.md.
+traces of traces/held-out on theirs, which had no part in the choice of the bars' width. Prints the tables of docs/results/speed.md.
 
     bench/sampling.py [--command target/release/anabranch] [--schemes all] [--pages 256,128] [--held-out] [TRACE ...]
 """

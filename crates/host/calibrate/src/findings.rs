@@ -215,7 +215,7 @@ impl Findings {
         }
     }
 
-    /// Judges whether it could pay that the host collects on this drive, by the replays of docs/results/host-collection.md.
+    /// Judges whether it could pay that the host collects on this drive, by the replays of docs/results/parts.md.
     pub fn host_collection_words(&self) -> String {
         let units = self.unit.best_bytes().filter(|&unit| unit > 0);
         let units = units.map(|unit| self.logical_bytes / unit);

@@ -19,7 +19,7 @@ use crate::error::{CommandError, Result};
 
 /// A device's size is taken to whole pages.
 const PAGE_BYTES: u64 = 4096;
-/// Pages an erase unit is left unless a rate is said (docs/results/sampled-drives.md, sampled drives: with fewer the error
+/// Pages an erase unit is left unless a rate is said (docs/results/speed.md, sampled drives: with fewer the error
 /// grows).
 const UNIT_PAGES: u32 = 256;
 /// Bytes a page of a shadow drive takes: 8.6 of the device, the rest of schemes that remember each page (our

@@ -1,5 +1,5 @@
 //! Other people's tests of drives, as Debian has their sources: fio's of NVMe's passthrough, and nvme-cli's. `scripts/suites.sh build`
-//! fetches them; what of them fails is listed here with its reason, and in docs/results/tests.md.
+//! fetches them; what of them fails is listed here with its reason, and in docs/results/served-drive.md.
 
 use std::process::Command;
 
@@ -115,7 +115,7 @@ fn run_suites(served: &Served, suite: &str, tests: &[&str]) -> Report {
     report
 }
 
-/// Prints a row of the table in docs/results/tests.md, and demands that what fails is what is expected to.
+/// Prints a row of the table in docs/results/served-drive.md, and demands that what fails is what is expected to.
 fn check(test: &str, outcome: &Outcome) {
     let Outcome {
         passed,
