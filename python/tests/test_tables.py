@@ -15,6 +15,8 @@ FIGURE = re.compile(r"[*`(+−-]*\d")
 # The share of a typed table's cells that may begin with a number. Our choice: tables of arguments have 2 % of such, those of
 # figures beside much text 44 %.
 TYPED_FIGURES = 1 / 3
+# Pages of results, and lines of the longest; each answers one question.
+MOST_RESULTS, MOST_LINES = 9, 250
 
 
 def script() -> Any:
@@ -102,6 +104,12 @@ def test_no_table_of_figures_is_typed_into_a_page_of_results() -> None:
     assert typed("| option | does |\n|---|---|\n| `-o` | writes 1 file |\n") == []
     found = {path.name: typed(path.read_text()) for path in (ROOT / "docs/results").glob("*.md")}
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_results_are_nine_pages_that_are_read_to_their_end() -> None:
+    lines = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "docs/results").glob("*.md")}
+    assert len(lines) <= MOST_RESULTS
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
 def test_summaries_of_our_scheme_have_the_figures_of_the_pages() -> None:

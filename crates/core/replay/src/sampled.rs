@@ -10,7 +10,7 @@ const STUDENT: [f64; 15] = [
 
 /// Error that samples of one drive share, which their spread does not show: where fewer pages make a unit, units differ
 /// more, and garbage collection finds others to copy. The width that this adds to the interval, for a unit of one page and
-/// a WAF of 2 (our choice: with it 94.7 % of the shipped traces' WAFs at 128 to 768 pages a unit are inside; lab/notebook/sampled-drives.md
+/// a WAF of 2 (our choice: with it 94.7 % of the shipped traces' WAFs at 128 to 768 pages a unit are inside; docs/results/speed.md
 /// has how it does on traces that had no part in the choice).
 const COMMON: f64 = 0.7;
 
