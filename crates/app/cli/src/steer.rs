@@ -17,12 +17,13 @@ use std::{
 };
 
 use anabranch_compare::read_text;
+use anabranch_nvme_host::{Written, usage::listed};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
 use anabranch_ssd::{Config, StreamId};
 use anabranch_steer::{
-    BEAT, Guard, NoWriters, Placer, Pulse, Server, ServerOptions, SteeredDrive, Writers, Written,
-    give_up, nvme::usage::listed, own_mounts, stay_in_memory,
+    BEAT, Guard, NoWriters, Placer, Pulse, Server, ServerOptions, SteeredDrive, Writers, give_up,
+    own_mounts, stay_in_memory,
 };
 use anabranch_trace::WholeFile;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -57,12 +57,23 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("report", &["replay"]),
     ("watch", &["trace", "replay", "report"]),
     ("counters", &[]),
-    ("steer", &["ssd", "trace", "placement", "counters"]),
+    ("nvme-host", &["counters"]),
+    (
+        "steer",
+        &["ssd", "trace", "placement", "counters", "nvme-host"],
+    ),
     (
         "doctor",
-        &["ssd", "placement", "probe", "counters", "steer"],
+        &[
+            "ssd",
+            "placement",
+            "probe",
+            "counters",
+            "nvme-host",
+            "steer",
+        ],
     ),
-    ("calibrate", &["ssd", "steer"]),
+    ("calibrate", &["ssd", "nvme-host"]),
     (
         "anabranch",
         &[
@@ -75,6 +86,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "nvme",
             "scsi",
             "counters",
+            "nvme-host",
             "steer",
             "doctor",
             "calibrate",

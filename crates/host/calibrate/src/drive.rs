@@ -1,7 +1,8 @@
 //! A drive as the series see it: what it says of itself, writes, discards, and what it counts.
 
-use anabranch_steer::nvme::{self, Configuration, PlacementHandle, Queue, opcode};
-use anabranch_steer::written;
+use anabranch_nvme_host::{
+    Configuration, PlacementHandle, Queue, contents, opcode, placement, written,
+};
 
 use crate::link::{DriveCommand, Link};
 use crate::series::Sample;
@@ -20,7 +21,7 @@ const MOST_WRITE_BYTES: u64 = 128 << 10;
 /// The longest discard of one command (our choice).
 const MOST_DISCARD_BYTES: u64 = 1 << 30;
 /// Bytes at the beginning that are looked at before anything is written.
-pub(crate) const HEAD_BYTES: usize = anabranch_steer::contents::LOOKED_AT;
+pub(crate) const HEAD_BYTES: usize = contents::LOOKED_AT;
 /// Handles and streams that are tried (our choice).
 const MOST_HANDLES: usize = 16;
 
@@ -190,7 +191,7 @@ impl<'a> CalibratedDrive<'a> {
         for (place, part) in head.chunks_exact_mut(step as usize).enumerate() {
             self.read(place as u64 * step, part)?;
         }
-        Ok(anabranch_steer::contents::found(&head))
+        Ok(contents::found(&head))
     }
 
     /// Reads whole blocks.
@@ -545,13 +546,13 @@ fn log(
 }
 
 fn handles(link: &mut dyn Link) -> Result<Vec<PlacementHandle>, CalibrateError> {
-    nvme::placement::handles(asking(link))
+    placement::handles(asking(link))
 }
 
-/// Sends commands as [`nvme::placement`] has them.
+/// Sends commands as [`placement`] has them.
 fn asking(
     link: &mut dyn Link,
-) -> impl FnMut(&'static str, nvme::placement::Command, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
+) -> impl FnMut(&'static str, placement::Command, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
 {
     |what, (queue, opcode, of_namespace), words, data| {
         let command = DriveCommand {

@@ -1,6 +1,6 @@
 //! The way to a drive: NVMe commands, by whatever carries them.
 
-use anabranch_steer::nvme::Queue;
+use anabranch_nvme_host::Queue;
 
 use crate::CalibrateError;
 

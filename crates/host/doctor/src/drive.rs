@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anabranch_counters::Count;
-use anabranch_steer::nvme::{
-    Configuration, Namespace, PlacementHandle, Queue, Usage, opcode, usage,
+use anabranch_nvme_host::{
+    Configuration, Log, Namespace, NamespaceError, PlacementHandle, Queue, Usage, opcode, usage,
 };
-use anabranch_steer::{Log, Shape, SteerError};
+use anabranch_steer::Shape;
 
 use crate::findings::{DriveFindings, Handle, Neighbour, PlacementFindings, Writes};
 
@@ -61,7 +61,7 @@ impl Answers {
     }
 }
 
-pub(crate) fn ask(character: &Path) -> Result<DriveFindings, SteerError> {
+pub(crate) fn ask(character: &Path) -> Result<DriveFindings, NamespaceError> {
     let namespace = Namespace::open(character)?;
     let mut answers = Answers {
         controller: namespace.identify_controller()?,

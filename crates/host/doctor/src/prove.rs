@@ -12,9 +12,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anabranch_nvme_host::{Namespace, Queue, opcode};
 use anabranch_placement::{Assign, Write};
 use anabranch_ssd::StreamId;
-use anabranch_steer::nvme::{Namespace, Queue, opcode};
 use anabranch_steer::{Directive, NoWriters, Placer, Server, ServerOptions, SteeredDrive};
 use io_uring::{IoUring, opcode::Write as RingWrite, types::Fd};
 use nix::libc::{O_DIRECT, O_EXCL};

@@ -3,24 +3,21 @@
 mod disk;
 mod identity;
 mod shape;
-pub mod written;
 
 pub(crate) use disk::sequence;
 pub(crate) use identity::identity_of;
 
 pub use shape::Shape;
-pub use written::Written;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anabranch_counters::{Amplification, Count, Drive, read};
+use anabranch_counters::Drive;
+use anabranch_nvme_host::{Namespace, Written, byte, contents, counts, text, usage, written};
 use nix::libc::{O_DIRECT, O_EXCL};
 
-use crate::contents;
 use crate::error::SteerError;
-use crate::nvme::{Namespace, usage};
 use crate::retry::Controllers;
 use crate::take_over::{Counter, Facts};
 use identity::{identity, unique};
@@ -98,77 +95,6 @@ pub struct SteeredDrive {
     queue: PathBuf,
     /// A hash of its EUI-64, NGUID and UUID; 0 where it has none.
     unique: u64,
-}
-
-/// The logs in which an NVMe drive counts writes. Asking changes nothing.
-#[derive(Debug)]
-pub struct Log {
-    namespace: Namespace,
-    drive: Drive,
-    model: String,
-    serial: String,
-}
-
-impl Log {
-    /// Of a namespace by its character device, `/dev/ngXnY`.
-    ///
-    /// # Errors
-    /// When there is none, or it does not say what it is.
-    pub fn open(character: &Path) -> Result<Log, SteerError> {
-        let namespace = Namespace::open(character)?;
-        let controller = namespace.identify_controller()?;
-        let drive = Drive {
-            vendor: u16::from_le_bytes([byte(&controller, 0), byte(&controller, 1)]),
-            // Controller attributes, bit 19.
-            has_fdp: byte(&controller, 98) >> 3 & 1 == 1,
-            endurance_group: namespace.endurance_group()?,
-        };
-        Ok(Log {
-            namespace,
-            drive,
-            model: text(&controller, 24, 40),
-            serial: text(&controller, 4, 20),
-        })
-    }
-
-    /// Reads its counters, until they give its write amplification.
-    pub fn counts(&self) -> Vec<Count> {
-        counts(&self.namespace, &self.drive)
-    }
-
-    /// The properties that decide which logs it is asked for.
-    pub fn drive(&self) -> &Drive {
-        &self.drive
-    }
-
-    /// Its model number.
-    pub fn model(&self) -> &str {
-        &self.model
-    }
-
-    /// Its serial number.
-    pub fn serial(&self) -> &str {
-        &self.serial
-    }
-
-    /// Reads host and flash bytes, and names the log that has the latter.
-    pub fn written(&self) -> Option<(&'static str, Written)> {
-        let counts = self.counts();
-        let flash = Amplification::of(&counts).flash?;
-        Some((flash.log, Written::of(&counts)?))
-    }
-
-    /// Reads host bytes, for drives without a log of flash bytes.
-    pub fn host_bytes(&self) -> Option<u128> {
-        written::of_smart(&self.namespace.log(0x02, 0, 512).ok()?)
-    }
-}
-
-/// Reads the counters of a drive.
-fn counts(namespace: &Namespace, drive: &Drive) -> Vec<Count> {
-    read(drive, |page, specific, bytes| {
-        namespace.log(page, specific, bytes).ok()
-    })
 }
 
 impl SteeredDrive {
@@ -384,23 +310,6 @@ impl SteeredDrive {
     }
 }
 
-fn byte(bytes: &[u8], at: usize) -> u8 {
-    bytes.get(at).copied().unwrap_or(0)
-}
-
-fn text(bytes: &[u8], at: usize, length: usize) -> String {
-    let found = bytes.get(at..at + length).unwrap_or_default();
-    let printable = |byte: &u8| {
-        if byte.is_ascii_graphic() {
-            char::from(*byte)
-        } else {
-            ' '
-        }
-    };
-    let text: String = found.iter().map(printable).collect();
-    text.trim().to_owned()
-}
-
 fn block_queue(plain: &str) -> PathBuf {
     Path::new("/sys/block").join(plain).join("queue")
 }
@@ -578,10 +487,5 @@ mod tests {
     fn what_is_no_nvme_namespace_is_said_to_be_none() {
         let error = SteeredDrive::open(Path::new("/dev/sda")).unwrap_err();
         assert!(error.to_string().contains("/dev/ng0n1"), "{error}");
-    }
-
-    #[test]
-    fn texts_of_a_drive_are_trimmed_and_printable() {
-        assert_eq!(text(b"..\x1bModel 1   ", 2, 11), "Model 1");
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use anabranch_nvme_host::NamespaceError;
 use thiserror::Error;
 
 /// A reason that a drive is not steered, or no longer.
@@ -44,16 +45,9 @@ pub enum SteerError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The drive refused a command.
-    #[error("{}: the drive answers {what} with status {status:#x}", path.display())]
-    Refused {
-        /// The drive.
-        path: PathBuf,
-        /// Name of the command.
-        what: &'static str,
-        /// The status field of its answer.
-        status: u16,
-    },
+    /// The drive or the kernel refused a command.
+    #[error(transparent)]
+    Asked(#[from] NamespaceError),
     /// The drive cannot be steered as asked.
     #[error("{0}")]
     Unfit(String),

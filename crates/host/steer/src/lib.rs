@@ -40,7 +40,6 @@
 
 mod abi;
 mod command;
-pub mod contents;
 mod control;
 mod counters;
 mod drive;
@@ -51,7 +50,6 @@ mod guard;
 mod hints_left;
 mod ledger;
 mod memory;
-pub mod nvme;
 mod opened;
 mod placer;
 mod queue;
@@ -67,7 +65,7 @@ mod writers;
 
 pub use control::features;
 pub use counters::{Count, Counters};
-pub use drive::{Abilities, Directive, Log, Shape, SteeredDrive, Written, hold, written};
+pub use drive::{Abilities, Directive, Shape, SteeredDrive, hold};
 pub use error::SteerError;
 pub use file_handle::hint;
 pub use file_hints::{FileHints, HintCounts, hint_of};

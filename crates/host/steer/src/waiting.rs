@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anabranch_nvme_host::Namespace;
 use nix::libc::EBUSY;
 
 use crate::abi::{Info, state};
@@ -13,7 +14,6 @@ use crate::drive::{SteeredDrive, identity_of, sequence};
 use crate::error::SteerError;
 use crate::guard;
 use crate::ledger::{self, Ledger};
-use crate::nvme::Namespace;
 use crate::take_over::{Obstacle, judge};
 
 /// The time that the kernel is given to notice a dead server (our choice).

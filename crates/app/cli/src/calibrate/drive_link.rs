@@ -12,10 +12,8 @@ use std::{
 use anabranch_calibrate::{CalibrateError, DriveCommand, Link};
 use anabranch_doctor::Device;
 use anabranch_initiator::{Entry, Host, HostOptions, InitiatorError, Queue as TcpQueue, Transfer};
-use anabranch_steer::{
-    SteerError, hold,
-    nvme::{Namespace, Queue},
-};
+use anabranch_nvme_host::{Namespace, NamespaceError, Queue};
+use anabranch_steer::{SteerError, hold};
 
 use nix::sys::stat::makedev;
 
@@ -161,7 +159,9 @@ impl Link for Passthrough {
         let of = (command.queue, command.opcode, command.of_namespace);
         let answer = self.namespace.ask(command.what, of, command.words, data);
         answer.map_err(|error| match error {
-            SteerError::Refused { what, status, .. } => CalibrateError::Refused { what, status },
+            NamespaceError::Refused { what, status, .. } => {
+                CalibrateError::Refused { what, status }
+            }
             error => CalibrateError::Link {
                 what: command.what,
                 words: error.to_string(),

@@ -1,8 +1,9 @@
 //! Metrics of a steered drive for a monitoring system.
 
+use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
 use anabranch_report::{Exposition, Labels, Metric};
-use anabranch_steer::{Counters, Written};
+use anabranch_steer::Counters;
 
 use super::{report::SteerReport, shadow::Counted};
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
 use anabranch_ssd::Counters as Modelled;
-use anabranch_steer::{Counters, Server, Written};
+use anabranch_steer::{Counters, Server};
 use anabranch_trace::Tenant;
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::{
 
 use anabranch_compare::small_file;
 use anabranch_counters::{Amplification, Count, Document, Unit, missing, table};
-use anabranch_steer::Log;
+use anabranch_nvme_host::Log;
 use serde_json::Value;
 
 use super::arguments::parts;

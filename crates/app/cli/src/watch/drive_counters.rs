@@ -7,7 +7,7 @@ use crate::block::Block;
 /// A drive that counts, and what it had counted when watching began.
 #[cfg(feature = "steer")]
 pub struct DriveCounters {
-    log: anabranch_steer::Log,
+    log: anabranch_nvme_host::Log,
     /// Number of its log: another one counts otherwise.
     name: &'static str,
     host_bytes: u128,
@@ -18,7 +18,7 @@ pub struct DriveCounters {
 impl DriveCounters {
     /// Of a device that is an NVMe drive, or a partition of one.
     fn of(block: &Block) -> Option<DriveCounters> {
-        let log = anabranch_steer::Log::open(&block.character()?).ok()?;
+        let log = anabranch_nvme_host::Log::open(&block.character()?).ok()?;
         let (name, host_bytes, media_bytes, _) = counted(&log)?;
         Some(DriveCounters {
             log,
@@ -54,7 +54,7 @@ impl DriveCounters {
 
 /// A log's name, the host's bytes, the flash's, and their unit.
 #[cfg(feature = "steer")]
-fn counted(log: &anabranch_steer::Log) -> Option<(&'static str, u128, Option<u128>, u64)> {
+fn counted(log: &anabranch_nvme_host::Log) -> Option<(&'static str, u128, Option<u128>, u64)> {
     match log.written() {
         Some((name, written)) => {
             let media_bytes = Some(written.media_bytes);

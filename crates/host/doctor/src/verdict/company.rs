@@ -1,6 +1,6 @@
 //! Other users of a drive's reclaim unit handles, in words.
 
-use anabranch_steer::nvme::usage::listed;
+use anabranch_nvme_host::usage::listed;
 
 use crate::findings::{Neighbour, PlacementFindings};
 

@@ -2,11 +2,10 @@
 
 use std::hash::Hasher as _;
 
+use anabranch_nvme_host::{Namespace, text};
 use fnv::FnvHasher;
 
-use super::text;
 use crate::error::SteerError;
-use crate::nvme::Namespace;
 
 /// The word of the namespace of this number on a drive of this model and serial number.
 pub fn identity(model: &str, serial: &str, number: u32) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::io::Error;
 
+use anabranch_nvme_host::NamespaceError;
 use anabranch_probe::ProbeError;
 use anabranch_steer::SteerError;
 use nix::libc::{EACCES, ENOENT};
@@ -261,7 +262,7 @@ pub const CASES: &[Case] = &[
     Case {
         piece: "leave to ask the drive",
         take: |_, device| {
-            device.drive = Some(Err(SteerError::Io {
+            device.drive = Some(Err(NamespaceError::Io {
                 what: "open",
                 path: "/dev/ng0n1".into(),
                 source: Error::from_raw_os_error(EACCES),

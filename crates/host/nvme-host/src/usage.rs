@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::placement::{Command, PlacementHandle, whole};
-use super::{Namespace, Queue, opcode};
-use crate::error::SteerError;
+use crate::error::NamespaceError;
+use crate::namespace::{Namespace, Queue, opcode};
+use crate::placement::{Command, PlacementHandle, whole};
 
 /// Bytes of the page's header, and of what it tells of a handle.
 const HEADER: usize = 8;
@@ -82,7 +82,7 @@ pub struct Neighbour {
     /// Its character device.
     pub path: PathBuf,
     /// The drive's handles that its placement handles stand for, or why it does not tell.
-    pub handles: Result<Vec<u16>, SteerError>,
+    pub handles: Result<Vec<u16>, NamespaceError>,
 }
 
 /// The other namespaces that this host sees on the drive of `own`, of its endurance group, in the order of their names.
@@ -95,7 +95,7 @@ pub fn neighbours(own: &Namespace, endurance_group: u16) -> Vec<Neighbour> {
 }
 
 /// A namespace's handles, if it is of this endurance group.
-fn handles(path: &Path, endurance_group: u16) -> Result<Option<Vec<u16>>, SteerError> {
+fn handles(path: &Path, endurance_group: u16) -> Result<Option<Vec<u16>>, NamespaceError> {
     let namespace = Namespace::open(path)?;
     if namespace.endurance_group()? != endurance_group {
         return Ok(None);

@@ -3,19 +3,15 @@
 //! `unsafe` only for the two ioctls, which no safe wrapper covers.
 #![allow(unsafe_code)]
 
-mod configuration;
-pub mod placement;
-pub mod usage;
-
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use crate::error::SteerError;
-pub use configuration::Configuration;
-pub use placement::PlacementHandle;
-pub use usage::Usage;
+use crate::configuration::Configuration;
+use crate::error::NamespaceError;
+use crate::placement::{self, PlacementHandle};
+use crate::usage::{self, Usage};
 
 /// `struct nvme_passthru_cmd` of linux/nvme_ioctl.h.
 #[repr(C)]
@@ -81,16 +77,22 @@ impl Namespace {
     ///
     /// # Errors
     /// When it cannot be opened, or is no NVMe namespace.
-    pub fn open(path: &Path) -> Result<Namespace, SteerError> {
+    pub fn open(path: &Path) -> Result<Namespace, NamespaceError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .open(path)
-            .map_err(SteerError::io("open", path))?;
+            .map_err(|source| NamespaceError::Io {
+                what: "open",
+                path: path.to_owned(),
+                source,
+            })?;
         // SAFETY: the ioctl takes no argument and only answers a number.
         let number = unsafe { ioctl::namespace(file.as_raw_fd()) };
-        let number = number.map_err(|error| {
-            SteerError::io("ask the namespace's number of", path)(io::Error::from(error))
+        let number = number.map_err(|error| NamespaceError::Io {
+            what: "ask the namespace's number of",
+            path: path.to_owned(),
+            source: error.into(),
         })?;
         Ok(Namespace {
             file,
@@ -153,16 +155,16 @@ impl Namespace {
         (queue, opcode, namespace): (Queue, u8, bool),
         words: [u32; 6],
         data: &mut [u8],
-    ) -> Result<u32, SteerError> {
+    ) -> Result<u32, NamespaceError> {
         let number = if namespace { self.number } else { 0 };
         self.perform(queue, opcode, number, words, data)
             .map_err(|error| match error {
-                Ok(status) => SteerError::Refused {
+                Ok(status) => NamespaceError::Refused {
                     path: self.path.clone(),
                     what,
                     status,
                 },
-                Err(source) => SteerError::Io {
+                Err(source) => NamespaceError::Io {
                     what,
                     path: self.path.clone(),
                     source,
@@ -174,7 +176,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When it is not given.
-    pub fn identify_controller(&self) -> Result<Vec<u8>, SteerError> {
+    pub fn identify_controller(&self) -> Result<Vec<u8>, NamespaceError> {
         self.identify(1, false)
     }
 
@@ -182,7 +184,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When it is not given.
-    pub fn identify_namespace(&self) -> Result<Vec<u8>, SteerError> {
+    pub fn identify_namespace(&self) -> Result<Vec<u8>, NamespaceError> {
         self.identify(0, true)
     }
 
@@ -190,14 +192,14 @@ impl Namespace {
     ///
     /// # Errors
     /// When the drive cannot be asked.
-    pub fn identifiers(&self) -> Result<Vec<u8>, SteerError> {
+    pub fn identifiers(&self) -> Result<Vec<u8>, NamespaceError> {
         match self.identify(3, true) {
-            Err(SteerError::Refused { .. }) => Ok(vec![0; 4096]),
+            Err(NamespaceError::Refused { .. }) => Ok(vec![0; 4096]),
             answer => answer,
         }
     }
 
-    fn identify(&self, structure: u32, namespace: bool) -> Result<Vec<u8>, SteerError> {
+    fn identify(&self, structure: u32, namespace: bool) -> Result<Vec<u8>, NamespaceError> {
         let mut data = vec![0; 4096];
         let command = (Queue::Admin, opcode::IDENTIFY, namespace);
         self.ask("identify", command, [structure, 0, 0, 0, 0, 0], &mut data)?;
@@ -208,7 +210,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When the drive has no such page.
-    pub fn log(&self, page: u8, specific: u16, bytes: usize) -> Result<Vec<u8>, SteerError> {
+    pub fn log(&self, page: u8, specific: u16, bytes: usize) -> Result<Vec<u8>, NamespaceError> {
         let mut data = vec![0; bytes.next_multiple_of(4)];
         let dwords = (data.len() / 4 - 1) as u32;
         let words = [
@@ -228,7 +230,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When the namespace has no Flexible Data Placement.
-    pub fn handles(&self) -> Result<Vec<PlacementHandle>, SteerError> {
+    pub fn handles(&self) -> Result<Vec<PlacementHandle>, NamespaceError> {
         placement::handles(|what, command, words, data| self.ask(what, command, words, data))
     }
 
@@ -236,7 +238,10 @@ impl Namespace {
     ///
     /// # Errors
     /// When the endurance group has none.
-    pub fn configuration(&self, endurance_group: u16) -> Result<Option<Configuration>, SteerError> {
+    pub fn configuration(
+        &self,
+        endurance_group: u16,
+    ) -> Result<Option<Configuration>, NamespaceError> {
         Configuration::in_force(endurance_group, |what, command, words, data| {
             self.ask(what, command, words, data)
         })
@@ -246,7 +251,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When it is not described.
-    pub fn endurance_group(&self) -> Result<u16, SteerError> {
+    pub fn endurance_group(&self) -> Result<u16, NamespaceError> {
         let described = self.identify_namespace()?;
         let field = described
             .get(102..104)
@@ -258,7 +263,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When the drive has no such page.
-    pub fn usage(&self, endurance_group: u16) -> Result<Vec<Usage>, SteerError> {
+    pub fn usage(&self, endurance_group: u16) -> Result<Vec<Usage>, NamespaceError> {
         usage::usage(endurance_group, |what, command, words, data| {
             self.ask(what, command, words, data)
         })
@@ -268,7 +273,7 @@ impl Namespace {
     ///
     /// # Errors
     /// When the drive has none.
-    pub fn enable_streams(&self) -> Result<(), SteerError> {
+    pub fn enable_streams(&self) -> Result<(), NamespaceError> {
         const ENABLE_BY_IDENTIFY: u32 = 1;
         const ENABLED_STREAMS: u32 = 1 | 1 << 8;
         let command = (Queue::Admin, opcode::DIRECTIVE_SEND, true);

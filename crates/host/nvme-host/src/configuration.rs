@@ -1,8 +1,8 @@
 //! The configuration of Flexible Data Placement that is in force: which it is, a feature tells (NVMe Base Specification 2.1,
 //! §5.1.25.1.20, Feature Identifier 1Dh), and what it is, a log page, which has all there are (§5.1.12.1.28, 20h).
 
-use super::placement::Command;
-use super::{Queue, opcode};
+use crate::namespace::{Queue, opcode};
+use crate::placement::Command;
 
 /// Bytes before the first descriptor of the log page.
 const HEADER: usize = 16;
@@ -19,7 +19,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The one that is in force in an endurance group. `ask` sends a command as [`super::Namespace::ask`] does. Nothing where
+    /// The one that is in force in an endurance group. `ask` sends a command as [`crate::Namespace::ask`] does. Nothing where
     /// none is in force, where the log page does not have it, and where the feature is refused and there are several.
     ///
     /// # Errors

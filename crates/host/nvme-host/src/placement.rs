@@ -4,7 +4,7 @@
 //! way out: Linux describes it by an SGL of several parts, and a controller may refuse one that is longer than its data
 //! (status 0Fh, unless bit 18 of SGLS is set). QEMU's does.
 
-use super::{Queue, opcode};
+use crate::namespace::{Queue, opcode};
 
 /// Bytes of the header.
 const HEADER: usize = 16;
@@ -27,7 +27,7 @@ pub struct PlacementHandle {
 }
 
 /// The reclaim unit handles' status (TP4146): for each placement handle of the namespace a descriptor of 32 bytes behind
-/// a header of 16 (NVMe Base Specification 2.1, §7.3). `ask` sends a command as [`super::Namespace::ask`] does.
+/// a header of 16 (NVMe Base Specification 2.1, §7.3). `ask` sends a command as [`crate::Namespace::ask`] does.
 ///
 /// # Errors
 /// Those of `ask`; a namespace without Flexible Data Placement has no such status.
