@@ -8,13 +8,17 @@ use std::{
 
 use anabranch_probe::{Probe, ProbeError, ProbeOptions};
 
-use crate::error::{CommandError, INTERRUPTED, Result};
+use crate::{
+    error::{CommandError, INTERRUPTED, Result},
+    say,
+};
 
 /// The time between two looks for an interruption (our choice).
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Attaches a probe, which takes seconds where the kernel is slow to verify its programs; gives up once `is_ended`.
+/// Attaches a probe, and says so first: it takes seconds where the kernel is slow to verify its programs; gives up once `is_ended`.
 pub fn attach(options: ProbeOptions, mut is_ended: impl FnMut() -> bool) -> Result<Probe> {
+    say::print_note(&format!("attaching to {} …", options.device.display()));
     let (sender, attached) = channel();
     let attaching = thread::Builder::new().name("attaching".to_owned());
     // After an interruption this thread ends with the process.

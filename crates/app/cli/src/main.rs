@@ -37,6 +37,8 @@ mod precondition;
 mod progress;
 #[cfg(any(feature = "live", feature = "serve"))]
 mod rate;
+#[cfg(feature = "live")]
+mod readiness;
 mod replay;
 mod report;
 mod say;

@@ -25,21 +25,48 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 const JSON: &str = "application/json";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
+/// Statuses: the last while a command attaches, so that whoever waits for it can ask.
+const FOUND: &str = "200 OK";
+const UNKNOWN: &str = "404 Not Found";
+const NOT_YET: &str = "503 Service Unavailable";
+
 /// An answer.
 #[derive(Default)]
 struct Pages {
-    metrics: String,
+    /// Nothing until figures are there.
+    metrics: Option<String>,
     /// The text from a time on, unless another comes before.
     later: Option<(Instant, String)>,
     report: Option<String>,
 }
 
 impl Pages {
-    fn now(&self) -> &String {
+    fn now(&self) -> Option<&String> {
         match &self.later {
-            Some((from, later)) if Instant::now() >= *from => later,
-            _ => &self.metrics,
+            Some((from, later)) if Instant::now() >= *from => Some(later),
+            _ => self.metrics.as_ref(),
         }
+    }
+
+    /// Status, kind and text of the page at a path.
+    fn page(&self, path: &[u8]) -> (&'static str, &'static str, String) {
+        let found = |kind, text: &String| (FOUND, kind, text.clone());
+        let page = match path {
+            b"/metrics" => self.now().map(|text| found(OPENMETRICS, text)),
+            b"/report" => self.report.as_ref().map(|text| found(JSON, text)),
+            b"/" => {
+                return (
+                    FOUND,
+                    PLAIN,
+                    "anabranch: metrics are at /metrics\n".to_owned(),
+                );
+            }
+            _ => None,
+        };
+        page.unwrap_or_else(|| match self.metrics {
+            None => (NOT_YET, PLAIN, "not ready yet\n".to_owned()),
+            Some(_) => (UNKNOWN, PLAIN, "metrics are at /metrics\n".to_owned()),
+        })
     }
 }
 
@@ -84,14 +111,14 @@ impl Metrics {
     /// Sets the text that is answered from now on.
     pub fn show(&self, text: String) {
         let mut pages = self.pages();
-        pages.metrics = text;
+        pages.metrics = Some(text);
         pages.later = None;
     }
 
     /// As [`Metrics::show`]; should nothing be shown for so long, another text is answered.
     pub fn show_for(&self, text: String, lasts: Duration, later: String) {
         let mut pages = self.pages();
-        pages.metrics = text;
+        pages.metrics = Some(text);
         pages.later = Some((Instant::now() + lasts, later));
     }
 
@@ -220,17 +247,10 @@ fn answer(mut stream: TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
         }
     }
     stream.set_write_timeout(Some(PATIENCE))?;
-    let page = |path: &str| asked.starts_with(format!("GET {path} ").as_bytes());
-    let found = {
-        let pages = lock(pages);
-        match (page("/metrics"), page("/report")) {
-            (true, _) => Some((OPENMETRICS, pages.now().clone())),
-            (_, true) => pages.report.clone().map(|report| (JSON, report)),
-            _ => None,
-        }
-    };
-    let status = found.as_ref().map_or("404 Not Found", |_| "200 OK");
-    let (kind, body) = found.unwrap_or((PLAIN, "metrics are at /metrics\n".to_owned()));
+    let path = asked
+        .strip_prefix(b"GET ")
+        .and_then(|rest| rest.split(|byte| *byte == b' ').next());
+    let (status, kind, body) = lock(pages).page(path.unwrap_or_default());
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
@@ -274,14 +294,23 @@ mod tests {
         assert!(!refused(None).contains("--metrics-public"));
         assert!(Metrics::start(everywhere, Some(true)).is_ok());
         let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), None).unwrap();
+        assert!(ask(&metrics, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503"));
         metrics.show("a 1\n# EOF\n".to_owned());
         let silent = TcpStream::connect(metrics.address()).unwrap();
+        assert!(ask(&metrics, "GET /report HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503"));
         let answer = ask(&metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(
             answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("a 1\n# EOF\n"),
             "{answer}"
         );
-        assert!(ask(&metrics, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+        let first = ask(&metrics, "GET / HTTP/1.1\r\n\r\n");
+        assert!(
+            first.starts_with("HTTP/1.1 200 OK\r\n") && first.ends_with("/metrics\n"),
+            "{first}"
+        );
+        for other in ["GET /other HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\n\r\n"] {
+            assert!(ask(&metrics, other).starts_with("HTTP/1.1 404"), "{other}");
+        }
         drop(silent);
     }
 

@@ -32,7 +32,7 @@ pub use arguments::{EXAMPLE, WatchArguments};
 use crate::{
     block::Block,
     error::{CommandError, Result},
-    say,
+    readiness, say,
 };
 use device::{Attach, Watched};
 use model::ShadowPlan;
@@ -104,6 +104,7 @@ pub fn watch(arguments: &WatchArguments) -> Result {
         watch.devices.push(device);
     }
     fits(&limits, &watch.devices)?;
+    readiness::tell()?;
     // What ends the watching early does not take state and traces along.
     let watched = watch.go_on(arguments, &mut signals, &mut told);
     let last = watch.end()?;

@@ -20,6 +20,7 @@ mod live {
     mod least;
     mod long_life;
     mod machine;
+    mod readiness;
     mod recording;
     mod remains;
     mod rocksdb;

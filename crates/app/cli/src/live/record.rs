@@ -26,7 +26,7 @@ use crate::{
     output::is_standard_output,
     output::print,
     progress::Bar,
-    say,
+    readiness, say,
     source::open,
     table_layout::TableArguments,
     tenants,
@@ -41,6 +41,9 @@ const MOST_REPLAYED_BYTES: u64 = 64 << 30;
 pub fn record(arguments: &RecordArguments) -> Result {
     check_endurance(&arguments.endurance, None)?;
     anabranch_probe::check().map_err(CommandError::work)?;
+    if arguments.wait_ready {
+        return readiness::wait();
+    }
     let mut interrupt = Interrupt::watch()?;
     let block = Block::find(&arguments.device)?;
     let only = only(arguments)?;
@@ -59,6 +62,8 @@ pub fn record(arguments: &RecordArguments) -> Result {
             page_bytes: PAGE_BYTES,
         });
     }
+    say::print_note("recording from now");
+    readiness::tell()?;
     let mut program = Program::start(&arguments.command)?;
     let most_bytes = arguments.max.as_deref().map(bytes).transpose()?;
     let mut meter = Meter::new(arguments.lasts, most_bytes);

@@ -284,6 +284,7 @@ impl Live {
             &mut interrupt,
         )?;
         format(&mut drive, &mut interrupt)?;
+        say::print_note("recording from now");
         let view = View::new(plan.specs.len());
         Ok(Live {
             drive,

@@ -124,6 +124,7 @@ impl Watched {
             unfit_bytes: None,
         };
         watched.attach(attach)?;
+        say::print_note(&format!("watching {}", watched.block.path.display()));
         Ok(watched)
     }
 

@@ -53,9 +53,6 @@ impl WatchReport {
         if let Some(metrics) = &metrics {
             say::print_note(&format!("metrics at http://{}/metrics", metrics.address()));
         }
-        for device in &arguments.devices {
-            say::print_note(&format!("watching {}", device.display()));
-        }
         let is_standard = |path: &PathBuf| path == Path::new(WholeFile::STANDARD_OUTPUT);
         let output = arguments.output.clone();
         Ok(WatchReport {
