@@ -24,12 +24,18 @@ impl<'a> Words<'a> {
 
     /// The next word, which the record must have.
     pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next().ok_or(ParseError::Missing(what))
+        self.next().ok_or_else(|| ParseError::Missing(what))
     }
 
     /// The next word, which must be a whole number.
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
-        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
+        let rest = self.remaining();
+        let (value, length) = leading_digits(rest);
+        if let (1..=MOST_SURE_DIGITS, Some(b' ' | b'\t')) = (length, rest.get(length)) {
+            self.0 = rest.get(length..).unwrap_or_default();
+            return Ok(value);
+        }
+        number(self.need(what)?).ok_or_else(|| ParseError::NotANumber(what))
     }
 }
 
@@ -66,12 +72,35 @@ impl<'a> Cells<'a> {
 
     /// The next cell, which the record must have.
     pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next().ok_or(ParseError::Missing(what))
+        self.next().ok_or_else(|| ParseError::Missing(what))
     }
 
     /// The next cell, which must be a whole number.
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
-        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
+        match self.plain_number() {
+            Some(value) => Ok(value),
+            None => number(self.need(what)?).ok_or_else(|| ParseError::NotANumber(what)),
+        }
+    }
+
+    /// The next cell, which must be a time; see [`time_ns`].
+    pub(super) fn time_ns(&mut self, unit_ns: u64) -> Result<u64, ParseError> {
+        match self.plain_number() {
+            Some(units) => units.checked_mul(unit_ns).ok_or(ParseError::Time),
+            None => time_ns(self.need("time")?, unit_ns),
+        }
+    }
+
+    /// Takes the next cell if it is digits up to the delimiter, as most are: they are read and divided in one pass.
+    fn plain_number(&mut self) -> Option<u64> {
+        let rest = self.rest?;
+        let (value, length) = leading_digits(rest);
+        let is_whole = rest.get(length).is_none_or(|next| *next == self.delimiter);
+        if !is_whole || !(1..=MOST_SURE_DIGITS).contains(&length) {
+            return None;
+        }
+        self.rest = rest.get(length + 1..);
+        Some(value)
     }
 
     /// There are no more cells: a record of another shape is refused.
@@ -98,27 +127,82 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// Parses a whole decimal number.
-pub(super) fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
+/// Digits of a decimal number that fits 64 bits whatever they are.
+const MOST_SURE_DIGITS: usize = 19;
+
+/// Digits behind the point that a nanosecond can need.
+const FRACTION_DIGITS: usize = 9;
+
+/// Powers of ten below 10^8.
+const TENS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Reads the decimal digits that a text begins with. Gives their value, modulo 2^64 beyond [`MOST_SURE_DIGITS`] digits,
+/// and how many there are.
+///
+/// ```text
+/// while eight bytes are left:
+///     find the first of them that is no digit, all eight at once
+///     if there is none: add their value, again
+///     else: add the value of those before it, and end
+/// add the last bytes one by one
+/// ```
+pub(super) fn leading_digits(text: &[u8]) -> (u64, usize) {
+    let (mut value, mut rest) = (0_u64, text);
+    while let Some((eight, behind)) = rest.split_first_chunk::<8>() {
+        // A digit's byte becomes its value, 0 to 9, and any other at least 10.
+        let word = u64::from_le_bytes(*eight) ^ 0x3030_3030_3030_3030;
+        // A carry out of a byte above 0x7f changes only bytes behind the first that is no digit.
+        let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+        let digits = others.trailing_zeros() as usize / 8;
+        if digits == 8 {
+            value = value
+                .wrapping_mul(100_000_000)
+                .wrapping_add(eight_digits(word));
+            rest = behind;
+            continue;
+        }
+        if digits > 0 {
+            // Zeros move in front of the digits, and what is behind them out.
+            let last = eight_digits(word << (64 - 8 * digits));
+            value = value.wrapping_mul(TENS[digits]).wrapping_add(last);
+        }
+        return (value, text.len() - rest.len() + digits);
     }
-    // Nineteen digits cannot exceed 64 bits.
-    let (sure, rest) = digits.split_at(digits.len().min(19));
-    let (mut value, mut all_digits) = (0_u64, true);
-    for byte in sure {
+    for (place, byte) in rest.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
-        all_digits &= digit <= 9;
+        if digit > 9 {
+            return (value, text.len() - rest.len() + place);
+        }
         value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
     }
-    if !all_digits {
+    (value, text.len())
+}
+
+/// The number of eight digits 0 to 9, a byte each, the first in the lowest byte: neighbours are joined to pairs, pairs
+/// to fours, fours to the number.
+fn eight_digits(word: u64) -> u64 {
+    let pairs = (word * 10 + (word >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
+}
+
+/// Parses a whole decimal number.
+pub(super) fn number(digits: &[u8]) -> Option<u64> {
+    let (value, length) = leading_digits(digits);
+    if length < digits.len() {
         return None;
     }
-    for digit in rest {
-        let digit = u64::from(decimal_digit(*digit)?);
-        value = value.checked_mul(10)?.checked_add(digit)?;
+    checked(value, digits)
+}
+
+/// The value of digits if there is one and it fits 64 bits, of which this is their value modulo 2^64.
+fn checked(value: u64, digits: &[u8]) -> Option<u64> {
+    if digits.len() <= MOST_SURE_DIGITS {
+        return (!digits.is_empty()).then_some(value);
     }
-    Some(value)
+    digits.iter().try_fold(0_u64, |value, byte| {
+        value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))
+    })
 }
 
 /// Parses a whole hexadecimal number that follows `0x`.
@@ -146,7 +230,7 @@ const MOST_POWER: u32 = 18;
 /// Parses a number as tables print it, and scales it by `unit`: digits with or without a fraction and a power of ten
 /// (`1.5e6`), or hexadecimal behind `0x`. Gives the whole part, and whether nothing was cut off.
 pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
-    if let Some(whole) = hexadecimal(text).or_else(|| number(text)) {
+    if let Some(whole) = number(text).or_else(|| hexadecimal(text)) {
         return Some((whole.checked_mul(unit)?, true));
     }
     let (mantissa, power) = match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
@@ -186,40 +270,41 @@ pub(super) fn scaled(text: &[u8], unit: u64) -> Option<(u64, bool)> {
     Some((value, scaled % divisor == 0))
 }
 
-/// Parses a time, a decimal number of units of `unit_ns`, a power of ten. Digits finer than a
-/// nanosecond are cut off.
+/// Parses a time, a decimal number of units of `unit_ns`, a power of ten up to a second. Digits finer than a nanosecond
+/// are cut off.
 pub(super) fn time_ns(text: &[u8], unit_ns: u64) -> Result<u64, ParseError> {
-    let point = text.iter().position(|byte| *byte == b'.');
-    let (whole, fraction) = match point {
-        Some(point) => (text.get(..point), text.get(point + 1..)),
-        None => (Some(text), None),
+    let bad = || ParseError::NotANumber("time");
+    let (value, length) = leading_digits(text);
+    let (whole, rest) = text.split_at(length);
+    let units = checked(value, whole).ok_or_else(bad)?;
+    let fraction_ns = match rest {
+        [] => 0,
+        [b'.', fraction @ ..] => fraction_of(fraction, unit_ns).ok_or_else(bad)?,
+        _ => return Err(bad()),
     };
-    let bad = ParseError::NotANumber("time");
-    let units = whole.and_then(number).ok_or(bad.clone())?;
-    let mut fraction_ns = 0;
-    let mut digit_ns = unit_ns / 10;
-    for digit in fraction.unwrap_or_default() {
-        fraction_ns += u64::from(decimal_digit(*digit).ok_or(bad.clone())?) * digit_ns;
-        digit_ns /= 10;
-    }
     let whole_ns = units.checked_mul(unit_ns).ok_or(ParseError::Time)?;
     whole_ns.checked_add(fraction_ns).ok_or(ParseError::Time)
+}
+
+/// The fraction of a unit that these digits behind the point are.
+fn fraction_of(digits: &[u8], unit_ns: u64) -> Option<u64> {
+    let (kept, cut_off) = digits.split_at(digits.len().min(FRACTION_DIGITS));
+    let (value, length) = leading_digits(kept);
+    let are_digits = length == kept.len() && cut_off.iter().all(u8::is_ascii_digit);
+    // Both factors are at most 10^9.
+    are_digits.then(|| value * unit_ns / 10_u64.pow(length as u32))
 }
 
 /// Converts a number of units to bytes.
 pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, ParseError> {
     units
         .checked_mul(unit_bytes)
-        .ok_or(ParseError::NotANumber(what))
+        .ok_or_else(|| ParseError::NotANumber(what))
 }
 
 /// Checks that a volume's number fits 32 bits.
 pub(super) fn volume(number: u64) -> Result<u32, ParseError> {
     u32::try_from(number).map_err(|_| ParseError::NotANumber("volume"))
-}
-
-fn decimal_digit(byte: u8) -> Option<u8> {
-    byte.is_ascii_digit().then(|| byte - b'0')
 }
 
 #[cfg(test)]
@@ -241,6 +326,35 @@ mod tests {
         for bad in ["", "18446744073709551616", "-1", "+1", "1.0", "0x1", " 1"] {
             assert_eq!(number(bad.as_bytes()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn digits_end_where_another_byte_stands_at_any_place() {
+        let digits = b"98765432109876543210987";
+        for length in 0..digits.len() {
+            let expected = digits[..length].iter().fold(0_u64, |value, byte| {
+                value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'))
+            });
+            for other in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+                let mut text = digits.to_vec();
+                text[length] = other;
+                assert_eq!(leading_digits(&text), (expected, length), "{other}");
+            }
+            assert_eq!(leading_digits(&digits[..length]), (expected, length));
+        }
+    }
+
+    #[test]
+    fn a_numeric_cell_may_have_blanks_around_it_and_be_the_last() {
+        let mut cells = Cells::new(b"12, 34 ,5x,,00000000000000000000007,9", b',');
+        let read: Vec<Option<u64>> = (0..7).map(|_| cells.number("x").ok()).collect();
+        assert_eq!(
+            read,
+            [Some(12), Some(34), None, None, Some(7), Some(9), None]
+        );
+        let mut words = Words(b" 12\t345  x 9");
+        let read: Vec<Option<u64>> = (0..5).map(|_| words.number("x").ok()).collect();
+        assert_eq!(read, [Some(12), Some(345), None, Some(9), None]);
     }
 
     #[test]

@@ -149,8 +149,8 @@ impl Reader {
                             self.tally.sift_all(held, &self.filter, names, steps)
                         }
                         Ok(found) => {
-                            let one = std::iter::once(found);
-                            self.tally.sift_all(one, &self.filter, names, steps)
+                            let step = self.tally.sift(found, &self.filter, names);
+                            step.map(|step| steps.extend(step))
                         }
                         Err(fault) => Err(fault),
                     };

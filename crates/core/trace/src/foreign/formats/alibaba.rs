@@ -14,7 +14,7 @@
 //! Source: README of github.com/alibaba/block-traces; Li et al., "An In-Depth Analysis of Cloud
 //! Block Storage Workloads in Large-Scale Production", IISWC 2020.
 
-use crate::foreign::fields::{Cells, MICROSECOND_NS, time_ns, volume};
+use crate::foreign::fields::{Cells, MICROSECOND_NS, volume};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
@@ -55,7 +55,7 @@ impl LineReader for Alibaba {
         };
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;
-        let time_ns = time_ns(cells.need("time")?, MICROSECOND_NS)?;
+        let time_ns = cells.time_ns(MICROSECOND_NS)?;
         cells.end("a line of five columns")?;
         Ok(Found::Io(Io {
             tenant: disk,

@@ -36,7 +36,7 @@ pub(super) const FORM: FormRow = FormRow {
     ..FormRow::new(BYTES.only(WITH_DISCARD), |_| Box::new(CsvWriter))
 };
 
-/// Columns of a line that are looked at. Our choice: a map of 16 bits can name more, but no table has them.
+/// Columns of a line that are looked at at most. Our choice: a map of 16 bits can name more, but no table has them.
 const MOST_COLUMNS: usize = 1024;
 
 /// Bytes of a cell that an error shows.
@@ -47,6 +47,9 @@ const SHOWN_BYTES: usize = 40;
 pub(super) struct Csv {
     map: ColumnMap,
     id: usize,
+    /// Columns of a line that are looked at: those up to the last that the map names, and the one behind it, which may
+    /// be the time of a date.
+    columns: usize,
     is_first: bool,
     /// Whether volumes are words instead of numbers; the first row decides.
     volumes_are_words: Option<bool>,
@@ -91,7 +94,7 @@ impl<'a> Row<'a> {
         let column_of_map = column + 1;
         let cell = self.cells.get(column).copied();
         cell.filter(|cell| !cell.is_empty())
-            .ok_or(ParseError::NoColumn {
+            .ok_or_else(|| ParseError::NoColumn {
                 column: column_of_map,
                 key,
             })
@@ -133,8 +136,18 @@ impl Csv {
     /// A reader by a column map.
     pub(super) fn new(map: Option<&ColumnMap>) -> Result<Csv, ColumnsError> {
         let map = map.ok_or(ColumnsError::Needed)?.clone();
+        let named = [
+            map.time,
+            map.id,
+            map.size,
+            map.operation_column,
+            map.volume,
+            map.context,
+        ];
+        let last = named.into_iter().flatten().max().unwrap_or_default();
         Ok(Csv {
             id: map.id.ok_or(ColumnsError::NoAddress)?,
+            columns: MOST_COLUMNS.min(last + 2),
             map,
             is_first: true,
             volumes_are_words: None,
@@ -212,7 +225,8 @@ impl LineReader for Csv {
         }
         let rest = Some(line);
         let delimiter = self.map.delimiter;
-        let cells = Cells { rest, delimiter }.take(MOST_COLUMNS).collect();
+        let mut cells = Vec::with_capacity(self.columns);
+        cells.extend(Cells { rest, delimiter }.take(self.columns));
         let row = Row { cells };
         let time_ns = self.time_ns(&row)?;
         let size_unit = self.map.size_unit_bytes();

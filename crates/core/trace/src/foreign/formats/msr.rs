@@ -15,7 +15,7 @@
 //! Source: README.txt of the traces, SNIA IOTTA 388; Narayanan et al., "Write Off-Loading", FAST
 //! 2008.
 
-use crate::foreign::fields::{Cells, SECOND_NS, time_ns};
+use crate::foreign::fields::{Cells, SECOND_NS};
 use crate::foreign::form::{BYTES, READ_WRITE};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
@@ -31,7 +31,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",
     clock: Clock::Windows,
     uses: Uses::NOTHING,
-    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr)))),
+    reader: Reads::Lines(|_| Ok(Box::new(Headed::new(Msr::default())))),
 };
 
 pub(super) const FORM: FormRow =
@@ -43,8 +43,11 @@ pub(super) const FORM: FormRow =
 const FILETIME_NS: u64 = 100;
 
 /// Reads lines of MSR Cambridge.
-#[derive(Debug)]
-pub(super) struct Msr;
+#[derive(Debug, Default)]
+pub(super) struct Msr {
+    /// The name of the last line's volume.
+    volume: Vec<u8>,
+}
 
 impl LineReader for Msr {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
@@ -52,7 +55,7 @@ impl LineReader for Msr {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');
-        let time_ns = time_ns(cells.need("time")?, FILETIME_NS)?;
+        let time_ns = cells.time_ns(FILETIME_NS)?;
         let host = cells.need("host")?;
         let disk = cells.need("disk number")?;
         let operation = match cells.need("operation")? {
@@ -63,15 +66,20 @@ impl LineReader for Msr {
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = volume(host, disk, names)?;
+        io.tenant = self.volume(host, disk, names)?;
         Ok(Found::Io(io))
     }
 }
 
-/// The volume's name, host and disk as in the names of the files: `hm_0`.
-fn volume(host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, ParseError> {
-    let key = [host, b"_", disk].concat();
-    names.volume(&key, || String::from_utf8_lossy(&key).into_owned())
+impl Msr {
+    /// The number of the volume that has the name of the files: host and disk, as in `hm_0`.
+    fn volume(&mut self, host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, ParseError> {
+        self.volume.clear();
+        for part in [host, b"_", disk] {
+            self.volume.extend_from_slice(part);
+        }
+        names.device_text(&self.volume)
+    }
 }
 
 /// The host's name that is written, since a trace of ours does not hold one. Our choice.

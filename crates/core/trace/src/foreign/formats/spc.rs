@@ -18,7 +18,7 @@
 //!
 //! Source: "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
-use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
+use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, volume};
 use crate::foreign::form::{Holds, READ_WRITE, SECTORS};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
@@ -66,7 +66,7 @@ impl LineReader for Spc {
             b"W" | b"w" => Operation::Write,
             _ => return Err(ParseError::Operation("R or W")),
         };
-        let time_ns = time_ns(cells.need("time")?, SECOND_NS)?;
+        let time_ns = cells.time_ns(SECOND_NS)?;
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
         io.tenant = unit;
         Ok(Found::Io(io))

@@ -16,7 +16,7 @@
 //! Source: README of the traces at SNIA (iotta.snia.org/traces/block-io/4928); Lee et al., "Understanding storage traffic
 //! characteristics on enterprise virtual desktop infrastructure", SYSTOR '17.
 
-use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, time_ns, volume};
+use crate::foreign::fields::{Cells, MICROSECOND_NS, SECOND_NS, volume};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
 use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comment, request};
@@ -42,7 +42,7 @@ impl LineReader for Systor17 {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');
-        let time_ns = time_ns(cells.need("time")?, SECOND_NS)? / MICROSECOND_NS * MICROSECOND_NS;
+        let time_ns = cells.time_ns(SECOND_NS)? / MICROSECOND_NS * MICROSECOND_NS;
         cells.need("response")?;
         let operation = match cells.need("operation")? {
             b"R" => Some(Operation::Read),

@@ -13,7 +13,7 @@
 //!
 //! Source: README of the traces, SNIA IOTTA 27917; Zhang et al., "OSCA", USENIX ATC 2020.
 
-use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, time_ns, volume};
+use crate::foreign::fields::{Cells, SECOND_NS, SECTOR_BYTES, bytes, volume};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::names::Names;
 use crate::foreign::parse_error::ParseError;
@@ -46,7 +46,7 @@ impl LineReader for Tencent {
             return Ok(Found::Passed(Passed::Note));
         }
         let mut cells = Cells::new(line, b',');
-        let time_ns = time_ns(cells.need("time")?, SECOND_NS)?;
+        let time_ns = cells.time_ns(SECOND_NS)?;
         let offset_bytes = bytes(cells.number("offset")?, SECTOR_BYTES, "offset")?;
         let length_bytes = bytes(cells.number("length")?, SECTOR_BYTES, "length")?;
         let operation = match cells.need("operation")? {
