@@ -76,7 +76,7 @@ fn format(asked: Format, inputs: &mut [Input], options: &Options) -> Result<fore
 
 /// Writes all requests of an importer to a trace that is not finished yet. `one_volume` is the
 /// trace's name if it may have one volume only.
-fn write<F: Write + Send>(
+fn write<F: Write + Send + 'static>(
     importer: &mut Importer,
     mut writer: Writer<F>,
     bar: &ProgressBar,
@@ -96,6 +96,9 @@ fn write<F: Write + Send>(
                 }
                 _ => survey.record(io),
             }
+        }
+        // In a loop of their own, the surveys' look-ups of one request do not wait for those of another.
+        for io in &ios {
             writer.push(io)?;
         }
     }

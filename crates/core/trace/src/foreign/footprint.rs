@@ -1,6 +1,6 @@
 //! The number of bytes that are ever written, in bounded memory.
 
-use std::collections::HashMap;
+use super::hash::FastMap;
 
 /// Bytes of the first grain, the unit of counting: a page.
 const GRAIN_BYTES: u64 = 4096;
@@ -23,7 +23,7 @@ const MOST_GRAIN_BYTES: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub(super) struct Footprint {
     /// The index of the chunk of each (volume, chunk number).
-    places: HashMap<(u32, u64), u32>,
+    places: FastMap<(u32, u64), u32>,
     chunks: Vec<[u64; CHUNK_WORDS]>,
     most_chunks: usize,
     grain_bytes: u64,
@@ -32,7 +32,7 @@ pub(super) struct Footprint {
 impl Footprint {
     pub(super) fn new() -> Footprint {
         Footprint {
-            places: HashMap::new(),
+            places: FastMap::default(),
             chunks: Vec::new(),
             most_chunks: MOST_CHUNKS,
             grain_bytes: GRAIN_BYTES,
@@ -82,13 +82,19 @@ impl Footprint {
     }
 
     fn chunk(&mut self, volume: u32, number: u64) -> &mut [u64; CHUNK_WORDS] {
-        let next = self.chunks.len();
-        // Far fewer than 32 bits count: `add` sees to that.
-        let place = *self.places.entry((volume, number)).or_insert(next as u32) as usize;
-        if place == next {
-            self.chunks.push([0; CHUNK_WORDS]);
-        }
+        let place = match self.places.get(&(volume, number)) {
+            Some(place) => *place as usize,
+            None => self.add_chunk(volume, number),
+        };
         &mut self.chunks[place]
+    }
+
+    fn add_chunk(&mut self, volume: u32, number: u64) -> usize {
+        let place = self.chunks.len();
+        // Far fewer than 32 bits count: `add` sees to that.
+        self.places.insert((volume, number), place as u32);
+        self.chunks.push([0; CHUNK_WORDS]);
+        place
     }
 
     /// Doubles the grain.

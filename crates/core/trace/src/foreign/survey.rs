@@ -22,6 +22,8 @@ pub struct Survey {
     bytes: Option<(u64, u64)>,
     footprint: Footprint,
     volumes: BTreeSet<u32>,
+    /// The volume of the last request with data, which is mostly that of the next.
+    last_volume: Option<u32>,
 }
 
 /// Requests of one kind.
@@ -83,6 +85,7 @@ impl Default for Survey {
             bytes: None,
             footprint: Footprint::new(),
             volumes: BTreeSet::new(),
+            last_volume: None,
         }
     }
 }
@@ -112,7 +115,8 @@ impl Survey {
         }
         let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
         self.bytes = widened(self.bytes, io.offset_bytes, end_bytes);
-        if self.volumes.len() < MOST_VOLUMES {
+        let last_volume = self.last_volume.replace(io.tenant);
+        if last_volume != Some(io.tenant) && self.volumes.len() < MOST_VOLUMES {
             self.volumes.insert(io.tenant);
         }
         if io.operation == Operation::Write {
