@@ -32,15 +32,15 @@ pub(super) fn schema() -> SchemaRef {
 /// Records on their way into a file, column by column.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    time_ns: Vec<u64>,
-    operation: Vec<u8>,
-    offset_bytes: Vec<u64>,
-    length_bytes: Vec<u64>,
-    context: Vec<u32>,
-    file: Vec<u32>,
-    hint: Vec<u8>,
-    hint_granted: Vec<bool>,
-    tenant: Vec<u32>,
+    pub(super) time_ns: Vec<u64>,
+    pub(super) operation: Vec<u8>,
+    pub(super) offset_bytes: Vec<u64>,
+    pub(super) length_bytes: Vec<u64>,
+    pub(super) context: Vec<u32>,
+    pub(super) file: Vec<u32>,
+    pub(super) hint: Vec<u8>,
+    pub(super) hint_granted: Vec<bool>,
+    pub(super) tenant: Vec<u32>,
 }
 
 impl Columns {
@@ -58,6 +58,19 @@ impl Columns {
         self.hint.push(io.hint as u8);
         self.hint_granted.push(io.hint_granted);
         self.tenant.push(io.tenant);
+    }
+
+    /// Removes all rows, and keeps their memory.
+    pub(super) fn clear(&mut self) {
+        self.time_ns.clear();
+        self.operation.clear();
+        self.offset_bytes.clear();
+        self.length_bytes.clear();
+        self.context.clear();
+        self.file.clear();
+        self.hint.clear();
+        self.hint_granted.clear();
+        self.tenant.clear();
     }
 
     /// The columns as one batch.

@@ -142,6 +142,53 @@ fn a_trace_of_several_row_groups_comes_back_both_ways() {
 }
 
 #[test]
+fn columns_of_one_value_and_of_several_are_read_back_in_every_group() {
+    let group = super::super::ROW_GROUP_ROWS;
+    let mut ios = some_ios(3 * group + 1);
+    let same = ios[1];
+    ios[group..2 * group].fill(same);
+    ios[3 * group] = same;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.parquet");
+    write(&path, &ios, &some_tables());
+    assert!(read(&path).unwrap().0 == ios);
+}
+
+/// A disk with room for so many bytes.
+struct SmallDisk(usize);
+
+impl std::io::Write for SmallDisk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let left = self.0.checked_sub(bytes.len());
+        self.0 = left.ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported_once_it_is_noticed_and_to_everything_after() {
+    let mut writer = Writer::to(Path::new("small"), SmallDisk(1000)).unwrap();
+    let ios = some_ios(4 * super::super::ROW_GROUP_ROWS);
+    let failures: Vec<TraceError> = ios
+        .iter()
+        .filter_map(|io| writer.push(io).err())
+        .chain(writer.end(&some_tables()).err())
+        .collect();
+    assert!(failures.len() >= 2);
+    for (number, error) in failures.iter().enumerate() {
+        let TraceError::Write { source, .. } = error else {
+            panic!("{error}");
+        };
+        let is_full = source.kind() == std::io::ErrorKind::StorageFull;
+        assert_eq!(is_full, number == 0, "{error}");
+    }
+}
+
+#[test]
 fn what_the_iterator_left_is_in_the_next_batch() {
     let (_directory, path) = written(100);
     let mut reader = Reader::open(path).unwrap();
