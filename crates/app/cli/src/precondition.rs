@@ -13,7 +13,7 @@ use crate::{
     error::{CommandError, Result},
     output::is_standard_output,
     output::print,
-    progress,
+    progress::Progress,
 };
 
 /// The default exponent of `zipf`: the golden workload's.
@@ -30,11 +30,9 @@ pub fn precondition(arguments: &PreconditionArguments) -> Result {
     let plan = plan(arguments, &config)?;
     let mut file = WholeFile::create(&arguments.output)?;
     let mut device = Device::new(config, &()).map_err(CommandError::usage)?;
-    let bar = progress::bar("preconditioning");
-    let aged = plan.apply(&mut device, |share| {
-        bar.set_position((share * 1000.0) as u64)
-    });
-    bar.finish_and_clear();
+    let mut progress = Progress::begin("preconditioning");
+    let aged = plan.apply(&mut device, |share| progress.show(share));
+    progress.end();
     let aged = aged.map_err(CommandError::work)?;
     device.save(&(), &mut file).map_err(|error| {
         CommandError::work(anyhow::anyhow!("{}: {error}", arguments.output.display()))

@@ -19,6 +19,9 @@ use crate::{
 };
 use cursor::Cursor;
 
+/// Pages that are filled between two reports of progress. Our choice: a fraction of a second's.
+const FILL_PAGES: u32 = 1 << 20;
+
 /// The pages that overwrites go to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,20 +75,29 @@ impl Precondition {
         let pages = device.config().logical_pages;
         let fill = self.fill_pages.min(pages);
         let round_pages = (pages / ROUNDS_PER_CAPACITY).max(1);
-        let mut series = Series::new(1);
-        device.write(&mut (), PageRange::new(0, fill), StreamId::DEFAULT)?;
-        series.record(device.counters());
-        let mut cursor = Cursor::new(self.pattern, fill, self.seed);
         let rounds = match fill {
             0 => 0,
             _ => self.most_capacities.saturating_mul(ROUNDS_PER_CAPACITY),
         };
+        let most_pages = f64::from(fill) + f64::from(rounds) * f64::from(round_pages);
+        let mut done_pages = 0.0;
+        let mut advance = |pages: u32| {
+            done_pages += f64::from(pages);
+            progress(done_pages / most_pages);
+        };
+        let mut series = Series::new(1);
+        for first in (0..fill).step_by(FILL_PAGES as usize) {
+            let count = FILL_PAGES.min(fill - first);
+            device.write(&mut (), PageRange::new(first, count), StreamId::DEFAULT)?;
+            advance(count);
+        }
+        series.record(device.counters());
+        let mut cursor = Cursor::new(self.pattern, fill, self.seed);
         let mut steady = verdict(&series, device.counters(), u64::from(pages));
         for round in 1..=rounds {
-            cursor.overwrite(device, round_pages)?;
+            cursor.overwrite(device, round_pages, &mut advance)?;
             series.record(device.counters());
             steady = verdict(&series, device.counters(), u64::from(pages));
-            progress(f64::from(round) / f64::from(rounds));
             if round >= WINDOWS && steady.is_yes() {
                 break;
             }

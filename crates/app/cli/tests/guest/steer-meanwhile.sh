@@ -27,7 +27,7 @@ steer $OPTIONS
 section going-on cat /tmp/steer_error
 kill -9 $server
 await 20 grep -q ublkb0-waits /proc/[0-9]*/comm
-section one-guard sh -c "grep -l ublkb0-waits /proc/[0-9]*/comm | wc -l"
+section one-guard sh -c "grep -sl ublkb0-waits /proc/[0-9]*/comm | wc -l"
 # Whoever kills the guard, too, can mount the drive: what he writes there is not written over.
 must kill -9 $(guards)
 section unheld anabranch doctor /dev/nvme0n1

@@ -51,8 +51,13 @@ impl Cursor {
         }
     }
 
-    /// Overwrites `pages` pages through the default stream.
-    pub(super) fn overwrite(&mut self, device: &mut Device, pages: u32) -> Result<(), DeviceError> {
+    /// Overwrites `pages` pages through the default stream; `advance` is called with the pages of each part.
+    pub(super) fn overwrite(
+        &mut self,
+        device: &mut Device,
+        pages: u32,
+        mut advance: impl FnMut(u32),
+    ) -> Result<(), DeviceError> {
         let mut chunk = [0; CHUNK];
         let mut left = pages as usize;
         while left > 0 {
@@ -60,6 +65,7 @@ impl Cursor {
             chunk[..now].fill_with(|| self.page());
             device.write_scattered(&mut (), &chunk[..now], StreamId::DEFAULT)?;
             left -= now;
+            advance(now as u32);
         }
         Ok(())
     }
