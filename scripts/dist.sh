@@ -28,6 +28,7 @@ lay_out() {
     "$binary" completions fish >"$root/usr/share/fish/vendor_completions.d/anabranch.fish"
     install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" scripts/anabranch-steer@.service \
         scripts/anabranch-watch.service scripts/anabranch-record@.service
+    install -D --mode 644 --target-directory "$root/usr/lib/udev/rules.d" scripts/65-anabranch.rules
     install -D --mode 644 scripts/anabranch-watch.grafana.json "$root/usr/share/anabranch/grafana/anabranch-watch.json"
     install -D --mode 644 scripts/anabranch-watch.rules.yml "$root/usr/share/anabranch/prometheus/anabranch-watch.rules.yml"
     install -D --mode 644 scripts/anabranch-watch.kubernetes.yaml "$root/usr/share/anabranch/kubernetes/anabranch-watch.yaml"

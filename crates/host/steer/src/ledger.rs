@@ -50,6 +50,11 @@ pub fn path(device: u32) -> PathBuf {
     Path::new(DIRECTORY).join(format!("ublkb{device}"))
 }
 
+/// The file of a block device's properties for udev, beside its ledger.
+pub fn properties(device: u32) -> PathBuf {
+    path(device).with_extension("udev")
+}
+
 impl Ledger {
     /// Begins the ledger of a new device, on the facts found before its first request.
     ///
@@ -192,9 +197,10 @@ fn open(path: &Path, is_new: bool) -> io::Result<File> {
         .open(path)
 }
 
-/// Ends the ledger of a device that is gone.
+/// Ends the ledger and the properties of a device that is gone.
 pub fn remove(device: u32) {
     let _ = fs::remove_file(path(device));
+    let _ = fs::remove_file(properties(device));
 }
 
 #[cfg(test)]

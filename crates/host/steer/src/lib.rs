@@ -49,6 +49,7 @@ mod file_hints;
 mod guard;
 mod hints_left;
 mod ledger;
+mod link;
 mod memory;
 mod opened;
 mod placer;
@@ -76,7 +77,7 @@ pub use placer::{Placer, Witness};
 pub use server::{Pulse, Server, ServerOptions, require};
 pub use split::{PAGE_BYTES, Piece, Run, split};
 pub use surroundings::{own_mounts, stay_in_memory};
-pub use waiting::{Front, front, give_up};
+pub use waiting::{Front, behind, front, give_up};
 pub use writers::{KnownWriters, NoWriters, Writer, Writers};
 
 /// Bits of [`features`] by which the kernel's ublk is judged.

@@ -20,6 +20,7 @@ use crate::drive::{Directive, SteeredDrive, sequence};
 use crate::error::SteerError;
 use crate::guard::Guard;
 use crate::ledger::{self, Ledger};
+use crate::link;
 use crate::placer::Placer;
 use crate::queue::{Make, Queue};
 use crate::shared::{Shared, slowest};
@@ -395,13 +396,13 @@ fn make(
         return Err(SteerError::Holds { name, what });
     }
     let info = add(control, drive, options, features)?;
-    match Ledger::create(info.device, &drive.facts()) {
-        Ok(ledger) => Ok((info, ledger)),
-        Err(error) => {
-            let _ = control.delete(info.device);
-            Err(error)
-        }
+    let ledger = Ledger::create(info.device, &drive.facts())
+        .and_then(|ledger| link::write(info.device, drive).map(|()| ledger));
+    if ledger.is_err() {
+        let _ = control.delete(info.device);
+        ledger::remove(info.device);
     }
+    ledger.map(|ledger| (info, ledger))
 }
 
 fn add(

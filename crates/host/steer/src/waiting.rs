@@ -1,5 +1,6 @@
 //! Block devices that a dead server left, and that wait for the next one.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,6 +15,7 @@ use crate::drive::{SteeredDrive, identity_of, sequence};
 use crate::error::SteerError;
 use crate::guard;
 use crate::ledger::{self, Ledger};
+use crate::link;
 use crate::take_over::{Obstacle, judge};
 
 /// The time that the kernel is given to notice a dead server (our choice).
@@ -111,6 +113,38 @@ pub fn front(character: &Path) -> Result<Option<Front>, SteerError> {
     }))
 }
 
+/// Finds the character device of the namespace behind a block device, the inverse of [`front`]; `None` where no server made
+/// the block device, or where its drive is away. Asking changes nothing.
+///
+/// # Errors
+/// When ublk cannot be asked.
+pub fn behind(block: &Path) -> Result<Option<PathBuf>, SteerError> {
+    let Some(name) = block.file_name().filter(|name| is_a_front(name)) else {
+        return Ok(None);
+    };
+    let is_it = |info: &Info| block_device(info.device).file_name() == Some(name);
+    let mut devices = Control::open()?.devices()?.into_iter();
+    let Some(info) = devices.find(|info| is_it(info) && info.state != state::DEAD) else {
+        return Ok(None);
+    };
+    let entries = fs::read_dir("/dev").map_err(SteerError::io("list", "/dev"))?;
+    let mut characters = entries.flatten().map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("ng"))
+    });
+    let owns = |path: &PathBuf| {
+        let namespace = Namespace::open(path).ok();
+        let owner = namespace.and_then(|namespace| identity_of(&namespace).ok());
+        owner == Some(info.owner)
+    };
+    Ok(characters.find(owns))
+}
+
+/// Whether a device has a name as block devices of a server have.
+fn is_a_front(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"ublkb")
+}
+
 /// The place of a block device in sysfs.
 pub(crate) fn disk_of(device: u32) -> PathBuf {
     Path::new("/sys/block").join(format!("ublkb{device}"))
@@ -140,6 +174,7 @@ pub(crate) fn inherit(
             drive.wait_idle()?;
             let ledger = Ledger::create(left.device, &drive.facts())?;
             ledger.set_device(sequence.unwrap_or(0));
+            link::write(left.device, drive)?;
             Ok(ledger)
         }
     }
