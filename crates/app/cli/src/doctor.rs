@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
-    Conduit, Device, Findings, Proof, Reach, Verdict, Writes, device, disks_below, host,
-    host_collection, is_encrypted, prove, verdicts,
+    Conduit, Device, Findings, Proof, Reach, Verdict, Writes, device, disks_below, drive_behind,
+    host, host_collection, is_encrypted, prove, verdicts,
 };
 use anabranch_report::{bytes, line, message, ratio};
 use clap::Args;
@@ -28,8 +28,8 @@ const NOTHING_CARRIES: u8 = 3;
 
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
-    /// The drive: a block device, or an NVMe namespace's character device. Of a RAID or a device mapper's, each drive below
-    /// it is examined, too
+    /// The drive: a block device, or an NVMe namespace's character device. Of a RAID, a device mapper's or `steer`'s block
+    /// device, each drive below it is examined, too
     pub device: Option<PathBuf>,
     /// Write 64 KiB through each conduit, and ask the drive where they arrived. What is written is what
     /// was there; refused where the drive is used or, without --yes, holds something
@@ -102,7 +102,7 @@ const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd), so t
 /// The findings and verdicts on each disk that the device is made of.
 fn below(found: &Findings, asked: Option<&Path>) -> Result<Vec<(Findings, Vec<Verdict>)>> {
     let root = "/".as_ref();
-    let disks = asked.map_or_else(Vec::new, |path| disks_below(root, path));
+    let disks = asked.map_or_else(Vec::new, |path| disks_below(root, path, drive_behind));
     let each = disks.iter().map(|path| {
         let device = device(root, path).map_err(CommandError::wrong_use)?;
         let found = Findings {
@@ -129,9 +129,24 @@ fn carries(verdicts: &[Verdict], proofs: &[Proof]) -> bool {
 /// All of it for programs.
 fn as_json(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> Value {
     let host_collection = found.device.as_ref().and_then(host_collection);
+    let lvm = found.device.as_ref().and_then(lvm);
+    let lvm = lvm.map(|(words, remedy)| json!({ "words": words, "remedy": remedy }));
     json!({
         "schema": 1, "found": found, "verdicts": verdicts, "proofs": proofs, "host_collection": host_collection,
+        "lvm": lvm,
     })
+}
+
+/// The obstacle that LVM's settings are to a drive with a physical volume, and the remedy.
+fn lvm(device: &Device) -> Option<(String, String)> {
+    match device.lvm.as_ref()? {
+        Ok(found) => found.obstacle(),
+        Err(error) => {
+            let words =
+                format!("which places of a physical volume LVM looks at is not known: {error}");
+            Some((words, "run it as root, and mend that file".to_owned()))
+        }
+    }
 }
 
 /// The text for people: a paragraph for each conduit.
@@ -165,6 +180,9 @@ fn text(found: &Findings, verdicts: &[Verdict], proofs: &[Proof]) -> String {
     }
     if let Some(words) = found.device.as_ref().and_then(host_collection) {
         text += &format!("\n{words}\n");
+    }
+    if let Some((words, remedy)) = found.device.as_ref().and_then(lvm) {
+        text += &format!("\n{}\n  remedy: {}\n", message(&words), line(&remedy));
     }
     text
 }
@@ -206,7 +224,7 @@ fn surroundings(device: &Device) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_doctor::{Mount, Tracing};
+    use anabranch_doctor::{LvmFindings, Mount, Tracing};
 
     use super::*;
 
@@ -226,6 +244,8 @@ mod tests {
             holders: vec!["dm-0".into()],
             partitions: Vec::new(),
             users: vec!["17 (fio)".into()],
+            front: None,
+            lvm: None,
         };
         let nvme = Device {
             name: "nvme0n1".into(),
@@ -282,6 +302,38 @@ mod tests {
             }
             assert_eq!(paragraphs.next(), None, "{shown}");
         }
+    }
+
+    #[test]
+    fn a_volume_that_lvm_sees_twice_is_told_in_text_and_json() {
+        let [mut found, _] = hosts();
+        let seen = LvmFindings {
+            volume: "/dev/nvme0n1".into(),
+            front: "/dev/ublkb0".into(),
+            sees_drive: true,
+            sees_front: true,
+            by_devices_file: false,
+            has_global_filter: false,
+        };
+        let give = |found: &mut Findings, lvm| found.device.as_mut().unwrap().lvm = Some(lvm);
+        give(&mut found, Ok(seen.clone()));
+        let shown = text(&found, &[], &[]);
+        let line = "global_filter = [ \"a|^/dev/ublkb|\", \"r|^/dev/nvme0n1|\" ]";
+        assert!(
+            shown.contains("takes either") && shown.contains(line),
+            "{shown}"
+        );
+        let json = as_json(&found, &[], &[]);
+        assert!(json["lvm"]["remedy"].as_str().unwrap().contains(line));
+        give(&mut found, Err("cannot read it".into()));
+        assert!(text(&found, &[], &[]).contains("not known: cannot read it"));
+        let filtered = LvmFindings {
+            sees_drive: false,
+            ..seen
+        };
+        give(&mut found, Ok(filtered));
+        assert!(!text(&found, &[], &[]).contains("LVM"));
+        assert!(as_json(&found, &[], &[])["lvm"].is_null());
     }
 
     #[test]

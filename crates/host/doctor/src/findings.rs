@@ -3,6 +3,8 @@
 use anabranch_counters::{Amplification, Count};
 use serde::{Serialize, Serializer};
 
+use crate::lvm::LvmFindings;
+
 /// Writes an answer, or the reason why there is none: `{"answer": …}` or `{"refusal": "…"}`.
 fn asked<T: Serialize, S: Serializer>(
     asked: &Result<T, String>,
@@ -82,6 +84,20 @@ pub struct Device {
     /// Processes that have the device, a partition or the character device open, by number and name; and what of the
     /// kernel itself uses them, in words.
     pub users: Vec<String>,
+    /// The block device that `steer` made in front of it.
+    pub front: Option<FrontFindings>,
+    /// LVM's view of the physical volume that it or a partition of it has; `None` where it has none.
+    #[serde(serialize_with = "asked_if_possible")]
+    pub lvm: Option<Result<LvmFindings, String>>,
+}
+
+/// A block device of `steer`'s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FrontFindings {
+    /// Its path: `/dev/ublkb0`.
+    pub block: String,
+    /// The process that serves it; `None` where it waits for one.
+    pub process: Option<i32>,
 }
 
 /// A mounted file system.

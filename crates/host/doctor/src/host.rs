@@ -10,7 +10,8 @@ use anabranch_steer::{Front, SteerError};
 use nix::sys::stat::makedev;
 
 use crate::drive;
-use crate::findings::{Device, Findings, Mount, Tracing};
+use crate::findings::{Device, Findings, FrontFindings, Mount, Tracing};
+use crate::lvm::lvm;
 
 /// The findings about this host, without a device.
 pub fn host() -> Findings {
@@ -35,56 +36,6 @@ fn ublk_refusal(error: &SteerError) -> String {
         ),
         _ => error.to_string(),
     }
-}
-
-/// The disks that a device is made of, where it is a RAID or a device mapper's: the lowest, by their paths below `root`, in the
-/// order of their names; none of any other device.
-pub fn disks_below(root: &Path, path: &Path) -> Vec<PathBuf> {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let class = root.join("sys/class/block");
-    let slaves = |name: &str| names(&class.join(name).join("slaves")).collect::<Vec<_>>();
-    let name = real.file_name().and_then(|name| name.to_str());
-    let mut layer: Vec<String> = name.into_iter().flat_map(slaves).collect();
-    for _ in 0..MOST_LAYERS {
-        let lower: Vec<String> = layer
-            .iter()
-            .flat_map(|one| match slaves(one) {
-                none if none.is_empty() => vec![one.clone()],
-                slaves => slaves,
-            })
-            .collect();
-        if lower == layer {
-            break;
-        }
-        layer = lower;
-    }
-    layer.sort();
-    layer.dedup();
-    layer.iter().map(|one| root.join("dev").join(one)).collect()
-}
-
-/// Layers of devices that are looked through (our choice).
-const MOST_LAYERS: usize = 16;
-
-/// Whether a device, or one that it is made of, is of dm-crypt, whose own threads write.
-pub fn is_encrypted(root: &Path, path: &Path) -> bool {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let class = root.join("sys/class/block");
-    let name = real.file_name().and_then(|name| name.to_str());
-    let mut layer: Vec<String> = name.into_iter().map(str::to_owned).collect();
-    for _ in 0..MOST_LAYERS {
-        let is_crypt = |one: &String| {
-            line(&class.join(one).join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-"))
-        };
-        if layer.iter().any(is_crypt) {
-            return true;
-        }
-        layer = layer
-            .iter()
-            .flat_map(|one| names(&class.join(one).join("slaves")).collect::<Vec<_>>())
-            .collect();
-    }
-    false
 }
 
 /// Reads about a block device below `root` (`/`), given by its path or that of its NVMe character device.
@@ -133,6 +84,11 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         holders.splice(0..0, parts.iter().cloned());
     }
     let streams = line(&of_disk.join("queue/max_write_streams"));
+    let front = front(character.as_deref());
+    let block = front.as_ref().map(|front| front.block.as_path());
+    let lvm = character
+        .is_some()
+        .then(|| lvm(root, &family, &disk, block).transpose());
     let drive = character
         .as_deref()
         .map(|path| drive::ask(Path::new(path)).map_err(|error| error.to_string()));
@@ -142,25 +98,32 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
             .ok()
             .and_then(|page| scsi_streams(&page)),
         mounts: mounts(root, &family),
-        users: front(character.as_deref())
+        users: front
+            .as_ref()
+            .map(in_front)
             .into_iter()
             .chain(users(root, &family, character.as_deref()))
             .collect(),
         partitions: if name == disk { parts } else { Vec::new() },
         holders,
         drive,
+        front: front.map(|front| FrontFindings {
+            block: front.block.display().to_string(),
+            process: front.process,
+        }),
+        lvm: lvm.flatten(),
         character,
         name,
         disk,
     })
 }
 
-/// The block device that `steer` made in front of an NVMe namespace, in words: it uses the namespace, a server or none.
-fn front(character: Option<&str>) -> Option<String> {
-    let front = anabranch_steer::front(Path::new(character?)).ok()??;
-    Some(in_front(&front))
+/// The block device that `steer` made in front of an NVMe namespace.
+fn front(character: Option<&str>) -> Option<Front> {
+    anabranch_steer::front(Path::new(character?)).ok()?
 }
 
+/// Words on a block device that uses the drive behind it.
 fn in_front(front: &Front) -> String {
     let block = front.block.display();
     match front.process {
@@ -181,7 +144,7 @@ fn scsi_streams(page: &[u8]) -> Option<u16> {
 }
 
 /// The disk that a partition lies on; the device itself if it is no partition.
-fn disk_of(class: &Path, name: &str) -> String {
+pub(crate) fn disk_of(class: &Path, name: &str) -> String {
     let above = fs::canonicalize(class).ok().and_then(|place| {
         let disk = place.parent()?.file_name()?.to_str()?.to_owned();
         place.join("partition").exists().then_some(disk)
@@ -322,7 +285,7 @@ fn users_in_kernel(root: &Path, family: &[String], devices: &[Number]) -> Vec<St
     found.map(|(user, _)| user).collect()
 }
 
-fn names(directory: &Path) -> impl Iterator<Item = String> {
+pub(crate) fn names(directory: &Path) -> impl Iterator<Item = String> {
     let mut names: Vec<String> = fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -333,7 +296,7 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-fn line(path: &Path) -> Option<String> {
+pub(crate) fn line(path: &Path) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().to_owned())
 }
 
@@ -519,29 +482,6 @@ mod tests {
         assert!(words.contains("kernel.io_uring_disabled=0"), "{words}");
         let words = ublk_refusal(&refused(Errno::ENOMEM as i32));
         assert!(!words.contains("io_uring_disabled"), "{words}");
-    }
-
-    #[test]
-    fn a_raid_of_drives_and_a_mapper_on_it_are_looked_through() {
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path();
-        for (path, words) in [
-            ("dev/nvme7n1", ""),
-            ("dev/md0", ""),
-            ("dev/dm-3", ""),
-            ("sys/class/block/md0/slaves/nvme8n1/dev", "7:251\n"),
-            ("sys/class/block/md0/slaves/nvme7n1/dev", "7:250\n"),
-            ("sys/class/block/dm-3/slaves/md0/dev", "9:0\n"),
-            ("sys/class/block/dm-3/dm/uuid", "CRYPT-LUKS2-x-y\n"),
-        ] {
-            put(root, path, words);
-        }
-        let drives = ["dev/nvme7n1", "dev/nvme8n1"].map(|path| root.join(path));
-        assert_eq!(disks_below(root, &root.join("dev/md0")), drives);
-        assert_eq!(disks_below(root, &root.join("dev/dm-3")), drives);
-        assert!(disks_below(root, &root.join("dev/nvme7n1")).is_empty());
-        let is_encrypted = |path: &str| is_encrypted(root, &root.join(path));
-        assert!(is_encrypted("dev/dm-3") && !is_encrypted("dev/md0"));
     }
 
     #[test]

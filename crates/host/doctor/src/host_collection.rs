@@ -61,6 +61,8 @@ mod tests {
             holders: Vec::new(),
             partitions: Vec::new(),
             users: Vec::new(),
+            front: None,
+            lvm: None,
         }
     }
 

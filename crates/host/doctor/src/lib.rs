@@ -23,13 +23,18 @@ mod drive;
 mod findings;
 mod host;
 mod host_collection;
+mod layers;
+mod lvm;
 mod prove;
 mod verdict;
 
 pub use findings::{
-    Device, DriveFindings, Findings, Handle, Mount, Neighbour, PlacementFindings, Tracing, Writes,
+    Device, DriveFindings, Findings, FrontFindings, Handle, Mount, Neighbour, PlacementFindings,
+    Tracing, Writes,
 };
-pub use host::{device, disks_below, host, is_encrypted};
+pub use host::{device, host};
 pub use host_collection::host_collection;
+pub use layers::{disks_below, drive_behind, is_encrypted};
+pub use lvm::LvmFindings;
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};

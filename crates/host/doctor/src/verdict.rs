@@ -5,7 +5,9 @@ mod company;
 use anabranch_steer::{Shape, feature, require};
 use serde::Serialize;
 
-use crate::findings::{Device, DriveFindings, Findings, Mount, PlacementFindings, is_the_systems};
+use crate::findings::{
+    Device, DriveFindings, Findings, FrontFindings, Mount, PlacementFindings, is_the_systems,
+};
 
 /// A way by which writes, or information about them, get to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -255,6 +257,23 @@ fn ublk(found: &Findings, device: &Device) -> Verdict {
         return kernel;
     }
     let unfit = unfit(device).or_else(|| unseen(found));
+    let served = device.front.as_ref();
+    if let Some(FrontFindings {
+        block,
+        process: Some(process),
+    }) = served
+        && unfit.is_none()
+        && device.mounts.is_empty()
+        && device.holders.is_empty()
+    {
+        return verdict(
+            Conduit::Ublk,
+            Reach::Yes,
+            format!(
+                "`anabranch steer` carries each write to {block}, which process {process} serves."
+            ),
+        );
+    }
     if let Some(obstacle) = unfit.or_else(|| in_use(device)) {
         return obstacle;
     }

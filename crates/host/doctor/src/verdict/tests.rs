@@ -47,6 +47,8 @@ fn whole() -> Findings {
             holders: Vec::new(),
             partitions: Vec::new(),
             users: Vec::new(),
+            front: None,
+            lvm: None,
         }),
     }
 }
@@ -65,6 +67,15 @@ fn drive_of(device: &mut Device) -> &mut DriveFindings {
 
 fn fdp_of(device: &mut Device) -> &mut PlacementFindings {
     drive_of(device).fdp.as_mut().unwrap()
+}
+
+/// A block device is in front of the drive, as the findings of a host have it.
+fn served(device: &mut Device, process: Option<i32>) {
+    device.users.push("the block device /dev/ublkb0".into());
+    device.front = Some(FrontFindings {
+        block: "/dev/ublkb0".into(),
+        process,
+    });
 }
 
 fn mounted(device: &mut Device, file_system: &str) {

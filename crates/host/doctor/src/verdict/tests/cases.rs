@@ -12,7 +12,9 @@ use super::super::{
     Reach::{No, Partly, Yes},
     feature,
 };
-use super::{Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, Said, drive_of, fdp_of, mounted};
+use super::{
+    Case, NO_HANDLES_TO_NAME, NOTHING_TO_STEER_TO, Said, drive_of, fdp_of, mounted, served,
+};
 
 /// The verdict where nothing is missing.
 pub const WHOLE: [Said; 6] = [
@@ -477,6 +479,16 @@ pub const CASES: &[Case] = &[
             No,
             "ublk is there, but `steer` takes whole drives, and nvme0n1p1 is a partition of nvme0n1.",
             "`anabranch doctor /dev/nvme0n1`",
+        )],
+    },
+    Case {
+        piece: "a drive that is not steered yet",
+        take: |_, device| served(device, Some(7)),
+        changed: &[(
+            Ublk,
+            Yes,
+            "`anabranch steer` carries each write to /dev/ublkb0, which process 7 serves.",
+            "",
         )],
     },
     Case {
