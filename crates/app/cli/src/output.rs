@@ -20,21 +20,21 @@ pub fn json(found: &impl Serialize) -> Result<Value> {
 }
 
 /// Writes a verb's finding: as JSON into a file if one is named, and on standard output as JSON or as the text that
-/// `told` makes.
+/// `told` makes. A file that cannot be written (a full disk) does not take the printed finding along; the error is returned
+/// afterwards.
 pub fn give(
     json: &Value,
     output: Option<&Path>,
     as_json: bool,
     told: impl FnOnce() -> String,
 ) -> Result {
-    if let Some(path) = output {
-        write_json(path, json)?;
-    }
-    if as_json {
+    let written = output.map_or(Ok(()), |path| write_json(path, json));
+    let printed = if as_json {
         print(&format!("{json:#}\n"))
     } else {
         print(&told())
-    }
+    };
+    written.and(printed)
 }
 
 /// Writes JSON to a file that appears whole or not at all.

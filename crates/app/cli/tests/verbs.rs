@@ -193,6 +193,19 @@ fn results_are_of_the_form_that_the_schema_tells() {
     assert!(check(&wrong).is_some());
 }
 
+/// A full disk.
+#[cfg(feature = "doctor")]
+#[test]
+fn a_file_without_room_does_not_take_the_printed_finding_along() {
+    let output = anabranch(&["doctor", "--json", "-o", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/dev/full"));
+    assert_eq!(json(&output)["schema"], 1);
+    let output = anabranch(&["doctor", "-o", "/dev/full"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("ublk"));
+}
+
 /// Whatever this machine has or lacks.
 #[cfg(feature = "doctor")]
 #[test]
