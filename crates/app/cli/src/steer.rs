@@ -42,7 +42,7 @@ use crate::{
 };
 use arguments::{Metadata, Shadow as Wanted};
 use lifetimes::Lifetimes;
-use report::SteerReport;
+use report::{Limits, SteerReport};
 use shadow::{Counted, Shadow};
 use writers::Watched;
 
@@ -52,8 +52,6 @@ const TICK: Duration = Duration::from_millis(50);
 const EVERY: Duration = Duration::from_secs(1);
 /// A queue that is silent for longer is no sign of life: one without work looks up every second (our choice).
 const STUCK: Duration = Duration::from_secs(3);
-/// The largest drive that is modelled unasked (our choice).
-const MODELLED_BYTES: u64 = 64 << 30;
 /// From so many handles on, metadata has one of its own (our choice).
 const FEW_HANDLES: usize = 3;
 
@@ -69,8 +67,7 @@ struct Plan {
 /// Whoever sees the writes.
 struct Seen<'a> {
     plan: &'a Plan,
-    /// Whether the drive's log counts other namespaces' writes, too.
-    is_counted_with_others: bool,
+    limits: Limits,
     shadow: Option<Shadow>,
     watched: Option<Watched>,
     lifetimes: Lifetimes,
@@ -147,7 +144,10 @@ fn begin(
     let shadow = wants_shadow(arguments, &drive)
         .then(|| start_shadow(arguments, &plan, &drive, &mut placer))
         .transpose()?;
-    let is_counted_with_others = drive.is_counted_with_others();
+    let limits = Limits {
+        is_counted_with_others: drive.is_counted_with_others(),
+        unmodelled: shadow::unmodelled(arguments.shadow, drive.abilities().bytes),
+    };
     let metrics = arguments.metrics;
     let metrics = metrics.map(|address| Metrics::start(address, None));
     let metrics = metrics.transpose()?;
@@ -171,7 +171,7 @@ fn begin(
     let _ = pulse.set(server.pulse());
     let seen = Seen {
         plan: &plan,
-        is_counted_with_others,
+        limits,
         shadow,
         watched,
         lifetimes,
@@ -243,7 +243,7 @@ fn wants_shadow(arguments: &SteerArguments, drive: &SteeredDrive) -> bool {
     match arguments.shadow {
         Wanted::On => true,
         Wanted::Off => false,
-        Wanted::Auto => drive.abilities().bytes <= MODELLED_BYTES,
+        Wanted::Auto => drive.abilities().bytes <= shadow::MODELLED_BYTES,
     }
 }
 
@@ -302,7 +302,7 @@ fn serve(
 ) -> Result {
     let Seen {
         plan,
-        is_counted_with_others,
+        limits,
         shadow,
         watched,
         mut lifetimes,
@@ -333,7 +333,7 @@ fn serve(
             if let Some(metrics) = &metrics {
                 let shadow = shadow.as_ref().map(Shadow::now);
                 let mut report = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
-                report.limit_drive(is_counted_with_others);
+                report.limit(&limits);
                 metrics.show(metrics::text(&report));
                 metrics.show_report(report.json().to_string());
             }
@@ -345,7 +345,7 @@ fn serve(
     server.placer().unwatch();
     let shadow = shadow.map(Shadow::finish);
     let mut end = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
-    end.limit_drive(is_counted_with_others);
+    end.limit(&limits);
     let is_told = give_all(arguments, &end.json(), &end.text(), files, print);
     let is_unwatched = watched.map_or(Ok(()), Watched::end);
     is_told.and(is_unwatched).and(is_kept)
@@ -483,6 +483,41 @@ mod tests {
     struct SteerCommandLine {
         #[command(flatten)]
         steer: SteerArguments,
+    }
+
+    #[test]
+    fn a_full_disk_takes_neither_the_printed_report_nor_the_other_file_along() {
+        let directory = tempfile::tempdir().unwrap();
+        let page = directory.path().join("page.html");
+        let words = ["steer", "--device=/dev/ng0n1", "-o", "/dev/full", "--html"];
+        let words = words.iter().map(OsStr::new).chain([page.as_os_str()]);
+        let arguments = SteerCommandLine::parse_from(words).steer;
+        let files = Files {
+            json: Some(WholeFile::create("/dev/full").unwrap()),
+            page: Some(WholeFile::create(&page).unwrap()),
+        };
+        let report = serde_json::json!({
+            "schema": anabranch_report::STEERED_SCHEMA,
+            "config": {
+                "verb": "steer", "scheme": "dac", "queues": 1, "depth": 1, "zero_copy": true, "directive": "fdp",
+            },
+            "drive": {
+                "model": "A", "serial": "1", "bytes": 4096, "host_bytes": null, "media_bytes": null, "waf": null,
+            },
+            "handles": [],
+            "written_bytes": 0, "read_bytes": 0, "discarded_bytes": 0, "zeroed_bytes": 0, "unplaced_bytes": 0,
+            "writes": 0, "split_writes": 0, "flushes": 0, "errors": 0, "repeated_commands": 0, "unknown_pages": 0,
+            "metadata_pages": 0, "handover": null, "shadow": null,
+        });
+        let mut printed = String::new();
+        let given = give_all(&arguments, &report, "told\n", files, |text| {
+            printed.push_str(text);
+            Ok(())
+        });
+        let error = given.unwrap_err().error.unwrap().to_string();
+        assert!(error.contains("/dev/full"), "{error}");
+        assert_eq!(printed, "told\n");
+        assert!(page.exists());
     }
 
     #[test]

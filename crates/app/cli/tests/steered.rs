@@ -20,6 +20,8 @@ use command::{anabranch, complaint, json as told_by, text};
 
 const EVIL: &str = "</script><img src=x onerror=\"document.title='evil'\">&";
 
+const VERDICT: &str = "steering saves 31.1 % of flash writes, by the models";
+
 /// Output of `steer --json`, of a drive with a log and a model.
 fn steer_report() -> Value {
     let handles: Vec<Value> = (0..8)
@@ -37,6 +39,7 @@ fn steer_report() -> Value {
             "model": EVIL, "serial": "qemu-1", "bytes": 1_u64 << 30,
             "host_bytes": 38_000_000, "media_bytes": 47_500_000, "waf": 1.25,
         },
+        "verdict": VERDICT,
         "handles": handles,
         "written_bytes": 36 << 20, "read_bytes": 4096, "discarded_bytes": 8192, "zeroed_bytes": 0, "unplaced_bytes": 4096,
         "writes": 9216, "split_writes": 3, "flushes": 12, "errors": 0, "repeated_commands": 0, "unknown_pages": 1,
@@ -74,12 +77,13 @@ fn the_page_of_a_steered_drive_opens_in_silence_and_has_every_picture() {
     opens_everywhere(&page, "verdict,waf,handles,counts,tenants", |browser| {
         let headline = words(browser, "h1");
         assert!(
-            headline.contains("cost") && headline.contains("1.25 bytes of flash"),
+            headline.contains("cost") && headline.contains("1.250 bytes of flash"),
             "{headline}"
         );
         assert!(headline.contains(EVIL), "{headline}");
+        assert!(words(browser, "#verdict").contains(VERDICT));
         let facts = words(browser, ".facts");
-        for fact in ["1.25", "1.24", "1.80", "45.3 MiB of flash for 36.2 MiB"] {
+        for fact in ["1.250", "1.240", "1.800", "45.3 MiB of flash for 36.2 MiB"] {
             assert!(facts.contains(fact), "{fact}: {facts}");
         }
     });

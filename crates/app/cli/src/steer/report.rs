@@ -65,6 +65,14 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
     line
 }
 
+/// Limits of the report that are known from the beginning.
+pub struct Limits {
+    /// Whether the drive's log counts other namespaces' writes, too.
+    pub is_counted_with_others: bool,
+    /// A sentence on the reason that there is no model of the drive; `None` where there is one, or none was wanted.
+    pub unmodelled: Option<String>,
+}
+
 /// The report of a moment, and of the end.
 pub struct SteerReport<'a> {
     pub server: &'a Server,
@@ -92,9 +100,10 @@ impl SteerReport<'_> {
         }
     }
 
-    /// Adds to the limitations that the drive's log counts more than the steered namespace, where it does.
-    pub fn limit_drive(&mut self, is_counted_with_others: bool) {
-        if is_counted_with_others && self.drive.is_some() {
+    /// Adds the limits of the drive's log and of the models to the limitations.
+    pub fn limit(&mut self, limits: &Limits) {
+        self.limitations.extend(limits.unmodelled.clone());
+        if limits.is_counted_with_others && self.drive.is_some() {
             let words =
                 "the drive's log counts its whole endurance group: other namespaces are in its WAF";
             self.limitations.push(words.to_owned());

@@ -10,18 +10,39 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use anabranch_report::bytes;
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
 };
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 
+use super::arguments::Shadow as Wanted;
 use crate::error::{CommandError, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
 const WAITING: usize = 1 << 16;
 /// A reclaim unit where the drive does not say (our choice).
 const UNIT_BYTES: u64 = 64 << 20;
+
+/// The largest drive that is modelled unasked (our choice).
+pub const MODELLED_BYTES: u64 = 64 << 30;
+/// Bytes of memory that both models hold for a page, about.
+const MODEL_BYTES_A_PAGE: u64 = 20;
+
+/// A sentence on the reason that `--shadow auto` makes no model of a drive of this size; `None` where it makes one, or where the
+/// option decides.
+pub fn unmodelled(wanted: Wanted, drive_bytes: u64) -> Option<String> {
+    let is_left_out = wanted == Wanted::Auto && drive_bytes > MODELLED_BYTES;
+    is_left_out.then(|| {
+        format!(
+            "the drive is larger than {}, so no model of it is fed, and there is no verdict on what steering saves: \
+             `--shadow on` feeds one, in {} of memory",
+            bytes(MODELLED_BYTES),
+            bytes(drive_bytes / PAGE_BYTES * MODEL_BYTES_A_PAGE)
+        )
+    })
+}
 
 /// A decision of a scheme.
 enum Seen {
@@ -199,6 +220,19 @@ pub fn model(drive: &SteeredDrive, streams: u16, spare: f64) -> (Config, Relocat
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_drive_too_large_for_a_model_unasked_is_reported_with_the_memory_that_one_needs() {
+        assert_eq!(unmodelled(Wanted::Auto, MODELLED_BYTES), None);
+        assert_eq!(unmodelled(Wanted::Off, 8 << 40), None);
+        assert_eq!(unmodelled(Wanted::On, 8 << 40), None);
+        let words = unmodelled(Wanted::Auto, 8 << 40).unwrap();
+        assert!(
+            words.contains("64.00 GiB") && words.contains("`--shadow on`"),
+            "{words}"
+        );
+        assert!(words.contains("40.00 GiB of memory"), "{words}");
+    }
 
     #[test]
     fn the_drive_that_nobody_steers_keeps_copies_apart_from_new_data() {

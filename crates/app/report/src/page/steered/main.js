@@ -12,14 +12,14 @@ function wafRows({ drive, shadow }) {
 function steeredHeadline(steered) {
   const { drive, config } = steered;
   if (drive.waf === null) return `${config.scheme} steered ${tellBytes(steered.written_bytes)} to ${drive.model}.`;
-  return `Steered by ${config.scheme}, each byte written cost ${drive.model} ${tellRatio(drive.waf)} bytes of flash.`;
+  return `Steered by ${config.scheme}, each byte written cost ${drive.model} ${tellRatioExactly(drive.waf)} bytes of flash.`;
 }
 
 function steeredFacts(steered) {
   const { drive, shadow } = steered;
   const facts = [];
   if (drive.waf !== null) {
-    facts.push(fact("The drive's own WAF", tellRatio(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
+    facts.push(fact("The drive's own WAF", tellRatioExactly(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
   }
   if (shadow) {
     facts.push(fact("Modelled", tellRatioExactly(shadow.steered.waf), "the same writes on a model of the drive, in these streams"));
@@ -52,7 +52,7 @@ function wafFigure(steered) {
   const bars = () => rows.map((row, at) => ({ ...row, words: tellRatioExactly(row.value), colour: hue(at) }));
   return figure("waf", "What a write cost",
     "Write amplification since the command began: bytes programmed into the flash for each byte written. The drive's own is by its log; the model gets the same writes.",
-    plot(rows.map((row) => `${row.name} ${tellRatio(row.value)}`).join("; "),
+    plot(rows.map((row) => `${row.name} ${tellRatioExactly(row.value)}`).join("; "),
       (place, width) => drawBars(place, width, bars(), roundTicks(0, most, 4), tellTick, "write amplification")),
     numbers("waf", () => [
       column("which", "which", (row) => row.name, null, { text: true }),
