@@ -28,7 +28,7 @@ use crate::{
 const TICK: Duration = Duration::from_millis(50);
 
 pub const EXAMPLE: &str = "\
-Examples, beside `anabranch steer --device /dev/ng0n1 --metrics 127.0.0.1:9470`:
+Examples, beside `anabranch steer --device DRIVE --metrics 127.0.0.1:9470`:
   anabranch top
   anabranch top 127.0.0.1:9471 --every 10s
   anabranch top --json | jq .drive.waf

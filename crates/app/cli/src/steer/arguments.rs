@@ -11,11 +11,13 @@ use crate::{generations::GenerationArguments, tenants::TenantArguments};
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
 Examples: a block device in front of an FDP drive, and a file system on it
-  anabranch steer --device /dev/ng0n1
-  mkfs.ext4 /dev/ublkb0 && mount /dev/ublkb0 /mnt
-Addresses are the drive's own: what is on the drive is on the block device, and stays when it is \
-gone. Unmount, then Ctrl-C ends it. After a crash of the command, the same command goes on with the \
-same block device; programs wait meanwhile.
+  anabranch steer --device /dev/disk/by-id/nvme-MODEL_SERIAL_1
+  block=/dev/disk/by-id/anabranch-MODEL_SERIAL_1
+  mkfs.ext4 $block && mount $block /mnt
+The second link is udev's; without its rule the block device is /dev/ublkb0. Addresses are the \
+drive's own: what is on the drive is on the block device, and stays when it is gone. Unmount, then \
+Ctrl-C ends it. After a crash of the command, the same command goes on with the same block device; \
+programs wait meanwhile.
 Where the file system hands life-time hints on (`anabranch doctor`), each file's hint instead:
   anabranch steer --mount /srv/db --scheme manual:rules=mine.toml --restore";
 
