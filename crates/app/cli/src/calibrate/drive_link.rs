@@ -289,6 +289,8 @@ mod tests {
             holders: partitions.iter().cloned().chain(more).collect(),
             partitions,
             users: Vec::new(),
+            front: None,
+            lvm: None,
         }
     }
 

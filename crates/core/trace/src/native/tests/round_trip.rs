@@ -173,11 +173,9 @@ impl std::io::Write for SmallDisk {
 fn a_full_disk_is_reported_once_it_is_noticed_and_to_everything_after() {
     let mut writer = Writer::to(Path::new("small"), SmallDisk(1000)).unwrap();
     let ios = some_ios(4 * super::super::ROW_GROUP_ROWS);
-    let failures: Vec<TraceError> = ios
-        .iter()
-        .filter_map(|io| writer.push(io).err())
-        .chain(writer.end(&some_tables()).err())
-        .collect();
+    let pushed = ios.iter().filter_map(|io| writer.push(io).err());
+    let mut failures: Vec<TraceError> = pushed.collect();
+    failures.extend(writer.end(&some_tables()).err());
     assert!(failures.len() >= 2);
     for (number, error) in failures.iter().enumerate() {
         let TraceError::Write { source, .. } = error else {
