@@ -294,10 +294,12 @@ mod tests {
         assert!(!refused(None).contains("--metrics-public"));
         assert!(Metrics::start(everywhere, Some(true)).is_ok());
         let metrics = Metrics::start("127.0.0.1:0".parse().unwrap(), None).unwrap();
-        assert!(ask(&metrics, "GET /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503"));
+        for page in ["metrics", "report"] {
+            let answer = ask(&metrics, &format!("GET /{page} HTTP/1.1\r\n\r\n"));
+            assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        }
         metrics.show("a 1\n# EOF\n".to_owned());
         let silent = TcpStream::connect(metrics.address()).unwrap();
-        assert!(ask(&metrics, "GET /report HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 503"));
         let answer = ask(&metrics, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(
             answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("a 1\n# EOF\n"),
@@ -308,8 +310,9 @@ mod tests {
             first.starts_with("HTTP/1.1 200 OK\r\n") && first.ends_with("/metrics\n"),
             "{first}"
         );
-        for other in ["GET /other HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\n\r\n"] {
-            assert!(ask(&metrics, other).starts_with("HTTP/1.1 404"), "{other}");
+        for other in ["GET /other", "GET /report", "POST /"] {
+            let answer = ask(&metrics, &format!("{other} HTTP/1.1\r\n\r\n"));
+            assert!(answer.starts_with("HTTP/1.1 404"), "{other}: {answer}");
         }
         drop(silent);
     }

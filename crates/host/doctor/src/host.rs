@@ -43,27 +43,8 @@ fn ublk_refusal(error: &SteerError) -> String {
 /// # Errors
 /// When the path is not a block device; the error is a sentence.
 pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
-    let real = fs::canonicalize(path).map_err(|error| {
-        format!(
-            "{}: {error}; `lsblk` lists the block devices there are",
-            path.display()
-        )
-    })?;
-    let asked = real
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let name = match asked.strip_prefix("ng") {
-        Some(rest) => format!("nvme{rest}"),
-        None => asked.to_owned(),
-    };
+    let name = block_name(root, path)?;
     let class = root.join("sys/class/block").join(&name);
-    if !class.exists() {
-        return Err(format!(
-            "{} is no block device; `lsblk` lists those there are",
-            path.display()
-        ));
-    }
     let disk = disk_of(&class, &name);
     let of_disk = root.join("sys/class/block").join(&disk);
     let character = character_of(root, &disk);
@@ -116,6 +97,31 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
         name,
         disk,
     })
+}
+
+/// The name of the block device at a path, or of that behind an NVMe character device.
+fn block_name(root: &Path, path: &Path) -> Result<String, String> {
+    let real = fs::canonicalize(path).map_err(|error| {
+        format!(
+            "{}: {error}; `lsblk` lists the block devices there are",
+            path.display()
+        )
+    })?;
+    let asked = real
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let name = match asked.strip_prefix("ng") {
+        Some(rest) => format!("nvme{rest}"),
+        None => asked.to_owned(),
+    };
+    if !root.join("sys/class/block").join(&name).exists() {
+        return Err(format!(
+            "{} is no block device; `lsblk` lists those there are",
+            path.display()
+        ));
+    }
+    Ok(name)
 }
 
 /// The block device that `steer` made in front of an NVMe namespace.

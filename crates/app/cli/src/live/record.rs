@@ -48,22 +48,7 @@ pub fn record(arguments: &RecordArguments) -> Result {
     let block = Block::find(&arguments.device)?;
     let only = only(arguments)?;
     let is_filtered = !only.is_empty();
-    let mut capturing = Capturing::start(
-        &arguments.device,
-        &arguments.capture,
-        only,
-        Some(&arguments.output),
-        &mut interrupt,
-    )?;
-    if let Some(rate) = arguments.sample.filter(|rate| *rate > Rate::WHOLE) {
-        capturing.sample(Sampled {
-            rate,
-            hash: arguments.seed,
-            page_bytes: PAGE_BYTES,
-        });
-    }
-    say::print_note("recording from now");
-    readiness::tell()?;
+    let mut capturing = begin(arguments, only, &mut interrupt)?;
     let mut program = Program::start(&arguments.command)?;
     let most_bytes = arguments.max.as_deref().map(bytes).transpose()?;
     let mut meter = Meter::new(arguments.lasts, most_bytes);
@@ -111,6 +96,31 @@ pub fn record(arguments: &RecordArguments) -> Result {
         }),
     };
     all([printed, failed, ended])
+}
+
+/// Begins the capture, and tells from when on writes are seen.
+fn begin(
+    arguments: &RecordArguments,
+    only: Vec<CaptureFilter>,
+    interrupt: &mut Interrupt,
+) -> Result<Capturing> {
+    let mut capturing = Capturing::start(
+        &arguments.device,
+        &arguments.capture,
+        only,
+        Some(&arguments.output),
+        interrupt,
+    )?;
+    if let Some(rate) = arguments.sample.filter(|rate| *rate > Rate::WHOLE) {
+        capturing.sample(Sampled {
+            rate,
+            hash: arguments.seed,
+            page_bytes: PAGE_BYTES,
+        });
+    }
+    say::print_note("recording from now");
+    readiness::tell()?;
+    Ok(capturing)
 }
 
 /// The note on a device that was taken away meanwhile.

@@ -24,7 +24,7 @@ impl<'a> Words<'a> {
 
     /// The next word, which the record must have.
     pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next().ok_or_else(|| ParseError::Missing(what))
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next word, which must be a whole number.
@@ -35,7 +35,7 @@ impl<'a> Words<'a> {
             self.0 = rest.get(length..).unwrap_or_default();
             return Ok(value);
         }
-        number(self.need(what)?).ok_or_else(|| ParseError::NotANumber(what))
+        number(self.need(what)?).ok_or(ParseError::NotANumber(what))
     }
 }
 
@@ -72,14 +72,14 @@ impl<'a> Cells<'a> {
 
     /// The next cell, which the record must have.
     pub(super) fn need(&mut self, what: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next().ok_or_else(|| ParseError::Missing(what))
+        self.next().ok_or(ParseError::Missing(what))
     }
 
     /// The next cell, which must be a whole number.
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
         match self.plain_number() {
             Some(value) => Ok(value),
-            None => number(self.need(what)?).ok_or_else(|| ParseError::NotANumber(what)),
+            None => number(self.need(what)?).ok_or(ParseError::NotANumber(what)),
         }
     }
 
@@ -299,7 +299,7 @@ fn fraction_of(digits: &[u8], unit_ns: u64) -> Option<u64> {
 pub(super) fn bytes(units: u64, unit_bytes: u64, what: &'static str) -> Result<u64, ParseError> {
     units
         .checked_mul(unit_bytes)
-        .ok_or_else(|| ParseError::NotANumber(what))
+        .ok_or(ParseError::NotANumber(what))
 }
 
 /// Checks that a volume's number fits 32 bits.

@@ -6,8 +6,8 @@
 //!     others: Parquet's own writer, by the properties of the file
 //! ```
 //!
-//! Parquet's writer looks up the hash of every value of a column with a dictionary. Most columns of most traces have one
-//! value, and words are numbers here already: so their pages are made without a look-up.
+//! Parquet's writer looks up the hash of every value of a column with a dictionary. Most columns of most traces have
+//! one value, and words are numbers here already: so their pages are made without a look-up.
 
 use std::io::Write;
 

@@ -166,7 +166,7 @@ fn event(
 pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
     match words.need("sector")? {
         b"-1" => Ok(u64::MAX),
-        word => number(word).ok_or_else(|| ParseError::NotANumber("sector")),
+        word => number(word).ok_or(ParseError::NotANumber("sector")),
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Row<'a> {
         let column_of_map = column + 1;
         let cell = self.cells.get(column).copied();
         cell.filter(|cell| !cell.is_empty())
-            .ok_or_else(|| ParseError::NoColumn {
+            .ok_or(ParseError::NoColumn {
                 column: column_of_map,
                 key,
             })
