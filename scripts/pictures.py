@@ -55,10 +55,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
 
-        def anabranch(*words: str) -> None:
-            subprocess.run([command, *words], check=True, cwd=place, stdout=subprocess.DEVNULL)
+        def anabranch(*words: str, begun_in: Path = place) -> None:
+            subprocess.run([command, *words], check=True, cwd=begun_in, stdout=subprocess.DEVNULL)
 
-        anabranch("replay", str(ROOT / "traces/rocksdb-demo.parquet"), "--html", "demo.html")
+        # By its path in the tree, which the page shows.
+        anabranch("replay", "traces/rocksdb-demo.parquet", "--html", str(place / "demo.html"), begun_in=ROOT)
         (place / "volumes").mkdir()
         for volume, trace in VOLUMES.items():
             anabranch("export", str(ROOT / f"traces/{trace}.parquet"), "--to", "alibaba", "-o", f"volumes/{volume}.csv.gz")

@@ -346,6 +346,10 @@ pub struct RecordArguments {
     /// Number that draws the sampled pages: another number draws others
     #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
     pub seed: u64,
+    /// Go on in the background as soon as it records: print the number of that process and end; `kill -INT` ends it.
+    /// Ends with an error where nothing can be recorded
+    #[arg(long, conflicts_with = "command")]
+    pub wait_ready: bool,
     /// Print what was recorded as JSON
     #[arg(long)]
     pub json: bool,
@@ -353,10 +357,6 @@ pub struct RecordArguments {
     pub endurance: EnduranceOptions,
     #[command(flatten)]
     pub capture: CaptureArguments,
-    /// Go on in the background as soon as it records: print the number of that process and end; `kill -INT` ends it.
-    /// Ends with an error where nothing can be recorded
-    #[arg(long, conflicts_with = "command")]
-    pub wait_ready: bool,
     /// A program to run meanwhile; without one, record until Ctrl-C
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     pub command: Vec<OsString>,
