@@ -33,7 +33,7 @@ const OPTION: &str = "--wait-ready";
 ///
 /// # Errors
 /// When the command that waited is gone. A service manager that does not listen is left alone.
-pub fn tell() -> Result {
+pub fn announce() -> Result {
     if let Some(name) = env::var_os(SOCKET) {
         let _ = address(&name)
             .and_then(|manager| UnixDatagram::unbound()?.send_to_addr(b"READY=1\n", &manager));

@@ -104,7 +104,7 @@ pub fn watch(arguments: &WatchArguments) -> Result {
         watch.devices.push(device);
     }
     fits(&limits, &watch.devices)?;
-    readiness::tell()?;
+    readiness::announce()?;
     // What ends the watching early does not take state and traces along.
     let watched = watch.go_on(arguments, &mut signals, &mut told);
     let last = watch.end()?;

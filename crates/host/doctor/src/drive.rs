@@ -121,7 +121,7 @@ fn own(one: &PlacementHandle) -> Handle {
 }
 
 fn neighbours(namespace: &Namespace, endurance_group: u16) -> Vec<Neighbour> {
-    let asked = usage::neighbours(namespace, endurance_group).into_iter();
+    let asked = anabranch_nvme_host::neighbours(namespace, endurance_group).into_iter();
     asked
         .map(|neighbour| Neighbour {
             device: neighbour.path.display().to_string(),

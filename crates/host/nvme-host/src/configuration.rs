@@ -1,7 +1,7 @@
 //! The configuration of Flexible Data Placement that is in force: which it is, a feature tells (NVMe Base Specification 2.1,
 //! §5.1.25.1.20, Feature Identifier 1Dh), and what it is, a log page, which has all there are (§5.1.12.1.28, 20h).
 
-use crate::namespace::{Queue, opcode};
+use crate::command::{Queue, opcode};
 use crate::placement::Command;
 
 /// Bytes before the first descriptor of the log page.

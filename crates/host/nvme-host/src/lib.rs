@@ -12,21 +12,25 @@
 //! # Ok::<(), anabranch_nvme_host::NamespaceError>(())
 //! ```
 
+mod command;
 mod configuration;
 pub mod contents;
 mod error;
 mod identify;
 mod log;
 mod namespace;
+mod neighbours;
 pub mod placement;
 pub mod usage;
 pub mod written;
 
+pub use command::{Queue, opcode};
 pub use configuration::Configuration;
 pub use error::NamespaceError;
 pub use identify::{byte, text};
 pub use log::{Log, counts};
-pub use namespace::{Namespace, Passthrough, Queue, opcode};
+pub use namespace::{Namespace, Passthrough};
+pub use neighbours::{Neighbour, neighbours};
 pub use placement::PlacementHandle;
 pub use usage::Usage;
 pub use written::Written;

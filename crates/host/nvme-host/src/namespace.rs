@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
+use crate::command::{Queue, opcode};
 use crate::configuration::Configuration;
 use crate::error::NamespaceError;
 use crate::placement::{self, PlacementHandle};
@@ -37,31 +38,6 @@ mod ioctl {
     nix::ioctl_none_bad!(namespace, nix::request_code_none!(b'N', 0x40));
     nix::ioctl_readwrite!(admin, b'N', 0x41, Passthrough);
     nix::ioctl_readwrite!(io, b'N', 0x43, Passthrough);
-}
-
-/// Queue of a drive that a command goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Queue {
-    /// The admin queue.
-    Admin,
-    /// An I/O queue.
-    Io,
-}
-
-/// Opcodes, and where they go.
-pub mod opcode {
-    /// Identify (admin).
-    pub const IDENTIFY: u8 = 0x06;
-    /// Get Log Page (admin).
-    pub const GET_LOG: u8 = 0x02;
-    /// Get Features (admin).
-    pub const GET_FEATURES: u8 = 0x0a;
-    /// Directive Send (admin).
-    pub const DIRECTIVE_SEND: u8 = 0x19;
-    /// Directive Receive (admin).
-    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
-    /// I/O Management Receive (I/O).
-    pub const MANAGEMENT_RECEIVE: u8 = 0x12;
 }
 
 /// An open namespace.

@@ -4,7 +4,7 @@
 //! way out: Linux describes it by an SGL of several parts, and a controller may refuse one that is longer than its data
 //! (status 0Fh, unless bit 18 of SGLS is set). QEMU's does.
 
-use crate::namespace::{Queue, opcode};
+use crate::command::{Queue, opcode};
 
 /// Bytes of the header.
 const HEADER: usize = 16;

@@ -14,7 +14,9 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anabranch_counters::Drive;
-use anabranch_nvme_host::{Namespace, Written, byte, contents, counts, text, usage, written};
+use anabranch_nvme_host::{
+    Namespace, Written, byte, contents, counts, neighbours, text, usage, written,
+};
 use nix::libc::{O_DIRECT, O_EXCL};
 
 use crate::error::SteerError;
@@ -209,7 +211,7 @@ impl SteeredDrive {
 
     /// Whether this host sees other namespaces whose writes the drive counts together with this one's.
     pub fn is_counted_with_others(&self) -> bool {
-        !usage::neighbours(&self.namespace, self.endurance_group).is_empty()
+        !neighbours(&self.namespace, self.endurance_group).is_empty()
     }
 
     /// Names its contents, as far as its beginning shows.
@@ -259,7 +261,7 @@ impl SteeredDrive {
         }
         let mut own = self.namespace.handles().unwrap_or_default();
         own.retain(|one| handles.contains(&one.identifier));
-        let neighbours = usage::neighbours(&self.namespace, self.endurance_group);
+        let neighbours = neighbours(&self.namespace, self.endurance_group);
         let sharing = neighbours.into_iter().filter_map(|neighbour| {
             let others = neighbour.handles.ok()?;
             let shared = usage::shared(&own, &others);

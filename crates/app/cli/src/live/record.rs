@@ -119,7 +119,7 @@ fn begin(
         });
     }
     say::print_note("recording from now");
-    readiness::tell()?;
+    readiness::announce()?;
     Ok(capturing)
 }
 
