@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anabranch_counters::Count;
 use anabranch_nvme_host::{
-    Configuration, Log, Namespace, NamespaceError, PlacementHandle, Queue, Usage, opcode, usage,
+    Configuration, Log, Namespace, NamespaceError, PlacementHandle, Queue, Usage, opcode,
 };
 use anabranch_steer::Shape;
 
