@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io::{self, Read as _, Write as _},
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -26,8 +26,11 @@ use crate::{
 const SOCKET: &str = "NOTIFY_SOCKET";
 /// Set for a command in the background: its standard input is a connection to the one that waits.
 const IS_AWAITED: &str = "ANABRANCH_IS_AWAITED";
-/// The option that the command in the background is not given.
-const OPTION: &str = "--wait-ready";
+
+/// Whether this is a command in the background that another one waits for.
+pub fn is_awaited() -> bool {
+    env::var_os(IS_AWAITED).is_some()
+}
 
 /// Tells whoever started this process that it is ready: a service manager, or the command that waits for this one.
 ///
@@ -38,7 +41,7 @@ pub fn announce() -> Result {
         let _ = address(&name)
             .and_then(|manager| UnixDatagram::unbound()?.send_to_addr(b"READY=1\n", &manager));
     }
-    if env::var_os(IS_AWAITED).is_none() {
+    if !is_awaited() {
         return Ok(());
     }
     let told = io::stdin()
@@ -59,7 +62,7 @@ fn address(name: &OsStr) -> io::Result<SocketAddr> {
     }
 }
 
-/// Starts this command anew without `--wait-ready` and waits until it is ready; prints its process number on standard
+/// Starts this command anew, in the background, and waits until it is ready; prints its process number on standard
 /// output. What it prints goes to standard error.
 ///
 /// # Errors
@@ -80,12 +83,8 @@ pub fn wait() -> Result {
 /// The command in the background, and the connection over which it tells.
 fn start() -> io::Result<(Child, UnixStream)> {
     let (own, its) = UnixStream::pair()?;
-    let arguments: Vec<OsString> = env::args_os()
-        .skip(1)
-        .filter(|argument| argument != OPTION)
-        .collect();
     let child = Command::new("/proc/self/exe")
-        .args(arguments)
+        .args(env::args_os().skip(1))
         .env(IS_AWAITED, "1")
         .stdin(OwnedFd::from(its))
         .stdout(io::stderr().as_fd().try_clone_to_owned()?)

@@ -33,7 +33,6 @@ mod fields;
 mod footprint;
 mod form;
 mod formats;
-mod hash;
 mod importer;
 mod in_flight;
 mod input;

@@ -41,7 +41,7 @@ const MOST_REPLAYED_BYTES: u64 = 64 << 30;
 pub fn record(arguments: &RecordArguments) -> Result {
     check_endurance(&arguments.endurance, None)?;
     anabranch_probe::check().map_err(CommandError::work)?;
-    if arguments.wait_ready {
+    if arguments.wait_ready && !readiness::is_awaited() {
         return readiness::wait();
     }
     let mut interrupt = Interrupt::watch()?;

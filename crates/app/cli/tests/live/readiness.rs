@@ -13,6 +13,15 @@ use nix::{
 
 use super::support::{ANABRANCH, Device, MIB, Place, Started, anabranch, wait_until, writes};
 
+/// A device, and the command that records it into a trace.
+fn recorded(place: &Place) -> (Device, String, Command) {
+    let device = Device::new(place);
+    let trace = place.path("trace.parquet");
+    let mut record = Command::new(ANABRANCH);
+    record.args(["record", "--device", &device.0, "-t", &trace]);
+    (device, trace, record)
+}
+
 fn written_bytes(trace: &str) -> u64 {
     writes(trace).iter().map(|io| io.length_bytes).sum()
 }
@@ -25,10 +34,8 @@ fn run(words: &[String]) {
 #[test]
 fn attaching_is_said_at_once_and_recording_when_it_is_true() {
     let place = Place::new();
-    let device = Device::new(&place);
-    let trace = place.path("trace.parquet");
-    let mut record = Command::new(ANABRANCH)
-        .args(["record", "--device", &device.0, "-t", &trace])
+    let (device, trace, mut record) = recorded(&place);
+    let mut record = record
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -46,18 +53,9 @@ fn attaching_is_said_at_once_and_recording_when_it_is_true() {
 #[test]
 fn a_recording_goes_on_in_the_background_once_it_is_ready() {
     let place = Place::new();
-    let device = Device::new(&place);
-    let trace = place.path("trace.parquet");
-    let record = [
-        "record",
-        "--device",
-        &device.0,
-        "-t",
-        &trace,
-        "--wait-ready",
-    ];
-    let started = Command::new(ANABRANCH)
-        .args(record)
+    let (device, trace, mut record) = recorded(&place);
+    let started = record
+        .arg("--wait-ready")
         .stderr(Stdio::null())
         .output()
         .unwrap();
@@ -84,17 +82,8 @@ fn what_cannot_be_attached_is_not_waited_for() {
 #[test]
 fn whoever_waits_takes_the_recording_along_when_he_is_killed() {
     let place = Place::new();
-    let device = Device::new(&place);
-    let trace = place.path("trace.parquet");
-    let record = [
-        "record",
-        "--device",
-        &device.0,
-        "-t",
-        &trace,
-        "--wait-ready",
-    ];
-    let waiting = Started::new(Command::new(ANABRANCH).args(record));
+    let (_device, trace, mut record) = recorded(&place);
+    let waiting = Started::new(record.arg("--wait-ready"));
     let of_device = || {
         let found = Command::new("pgrep").args(["-f", &trace]).output().unwrap();
         String::from_utf8(found.stdout).unwrap().lines().count()
@@ -108,15 +97,10 @@ fn whoever_waits_takes_the_recording_along_when_he_is_killed() {
 #[test]
 fn a_service_manager_is_told() {
     let place = Place::new();
-    let device = Device::new(&place);
-    let (socket, trace) = (place.path("notify"), place.path("trace.parquet"));
+    let (device, trace, mut record) = recorded(&place);
+    let socket = place.path("notify");
     let manager = UnixDatagram::bind(&socket).unwrap();
-    let record = ["record", "--device", &device.0, "-t", &trace];
-    let started = Started::new(
-        Command::new(ANABRANCH)
-            .args(record)
-            .env("NOTIFY_SOCKET", &socket),
-    );
+    let started = Started::new(record.env("NOTIFY_SOCKET", &socket));
     let mut word = [0; 64];
     let bytes = manager.recv(&mut word).unwrap();
     assert_eq!(&word[..bytes], b"READY=1\n");

@@ -1,6 +1,8 @@
 //! The number of bytes that are ever written, in bounded memory.
 
-use super::hash::FastMap;
+use std::collections::HashMap;
+
+use ahash::RandomState;
 
 /// Bytes of the first grain, the unit of counting: a page.
 const GRAIN_BYTES: u64 = 4096;
@@ -23,7 +25,7 @@ const MOST_GRAIN_BYTES: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub(super) struct Footprint {
     /// The index of the chunk of each (volume, chunk number).
-    places: FastMap<(u32, u64), u32>,
+    places: HashMap<(u32, u64), u32, RandomState>,
     chunks: Vec<[u64; CHUNK_WORDS]>,
     most_chunks: usize,
     grain_bytes: u64,
@@ -32,7 +34,7 @@ pub(super) struct Footprint {
 impl Footprint {
     pub(super) fn new() -> Footprint {
         Footprint {
-            places: FastMap::default(),
+            places: HashMap::default(),
             chunks: Vec::new(),
             most_chunks: MOST_CHUNKS,
             grain_bytes: GRAIN_BYTES,

@@ -1,10 +1,11 @@
 //! The names a foreign trace gives: who wrote, which file, which volume.
 
+use std::collections::HashMap;
 use std::hash::Hasher as _;
 
+use ahash::RandomState;
 use fnv::FnvHasher;
 
-use super::hash::FastMap;
 use super::parse_error::ParseError;
 use crate::capture::{Capture, File, Placement, Tables};
 use crate::context::{Context, ContextKind, Frame};
@@ -24,7 +25,7 @@ const NAME_COST_BYTES: usize = 64;
 #[derive(Debug)]
 struct Numbers {
     what: &'static str,
-    numbers: FastMap<Box<[u8]>, u32>,
+    numbers: HashMap<Box<[u8]>, u32, RandomState>,
     /// The name looked up last and its number, which is mostly asked for again.
     last: Vec<u8>,
     last_number: Option<u32>,
@@ -35,7 +36,7 @@ impl Numbers {
     fn new(what: &'static str) -> Numbers {
         Numbers {
             what,
-            numbers: FastMap::default(),
+            numbers: HashMap::default(),
             last: Vec::new(),
             last_number: None,
             left_bytes: MOST_NAME_BYTES,
@@ -95,7 +96,7 @@ pub(super) struct Names {
     /// The context of each call path, by the path's number.
     path_contexts: Vec<ContextId>,
     placements: Vec<Placement>,
-    processes: FastMap<u32, ContextId>,
+    processes: HashMap<u32, ContextId, RandomState>,
     file_numbers: Numbers,
     files: Vec<File>,
     volume_numbers: Numbers,
@@ -118,7 +119,7 @@ impl Names {
             paths: Numbers::new("call path"),
             path_contexts: Vec::new(),
             placements: Vec::new(),
-            processes: FastMap::default(),
+            processes: HashMap::default(),
             file_numbers: Numbers::new("file"),
             files,
             volume_numbers: Numbers::new("volume"),
