@@ -18,10 +18,10 @@ guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 # kernel is new enough for block write streams (6.16).
 suite=trixie
 kernel_suite=${GUEST_KERNEL:-trixie-backports}
-packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm)
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm mount btrfs-progs)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io usr/sbin/tlshd usr/bin/keyctl
-    usr/sbin/lvm usr/sbin/dmsetup usr/sbin/mdadm)
+    usr/sbin/lvm usr/sbin/dmsetup usr/sbin/mdadm usr/sbin/losetup usr/sbin/mkfs.btrfs)
 modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
@@ -29,7 +29,7 @@ security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
 file_systems=(ext4 f2fs xfs)
 # What a script loads itself, with its own options: a SCSI drive in memory that counts writes by GROUP NUMBER; drives made of
 # others; the kernel's SCSI target with its handlers in user space; its NVMe/TCP target.
-by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt dm_multipath dm_round_robin xts raid1 target_core_user tcm_loop nvmet-tcp)
+by_hand=(sd_mod scsi_debug loop dm_mod dm_crypt dm_multipath dm_round_robin xts dm_thin_pool raid0 raid1 raid10 raid456 overlay btrfs target_core_user tcm_loop nvmet-tcp)
 # What file systems ask the kernel's crypto for by name, where it is a module (6.12).
 checksums=(crc32c_generic crc32_generic)
 

@@ -96,7 +96,7 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
 }
 
 /// The obstacle that dm-crypt is, with the remedy.
-const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd), so that who wrote is not seen below it\n  \
+const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd, dmcrypt_write), so that who wrote is not seen below it\n  \
     remedy: `cryptsetup open --perf-no_write_workqueue`, or `cryptsetup refresh --perf-no_write_workqueue` once it is open";
 
 /// The findings and verdicts on each disk that the device is made of.

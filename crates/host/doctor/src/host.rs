@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use anabranch_steer::{Front, SteerError};
+use anabranch_steer::{Front, SteerError, kernel_name};
 use nix::sys::stat::makedev;
 
 use crate::drive;
@@ -101,19 +101,16 @@ pub fn device(root: &Path, path: &Path) -> Result<Device, String> {
 
 /// The name of the block device at a path, or of that behind an NVMe character device.
 fn block_name(root: &Path, path: &Path) -> Result<String, String> {
-    let real = fs::canonicalize(path).map_err(|error| {
+    fs::metadata(path).map_err(|error| {
         format!(
             "{}: {error}; `lsblk` lists the block devices there are",
             path.display()
         )
     })?;
-    let asked = real
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let asked = kernel_name(root, path).unwrap_or_default();
     let name = match asked.strip_prefix("ng") {
         Some(rest) => format!("nvme{rest}"),
-        None => asked.to_owned(),
+        None => asked,
     };
     if !root.join("sys/class/block").join(&name).exists() {
         return Err(format!(

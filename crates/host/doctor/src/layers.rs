@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::host::{disk_of, line, names};
+use anabranch_steer::{kernel_name, layers, slaves};
+
+use crate::host::{disk_of, line};
 
 /// The disks that a device is made of, where it is a RAID, a device mapper's or a block device of `steer`'s: the lowest, by
 /// their paths below `root`, in the order of their names; none of any other device. `behind` finds the drive behind a block
@@ -13,28 +15,16 @@ pub fn disks_below(
     path: &Path,
     behind: impl Fn(&Path) -> Option<PathBuf>,
 ) -> Vec<PathBuf> {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let class = root.join("sys/class/block");
-    let slaves = |name: &str| names(&class.join(name).join("slaves")).collect::<Vec<_>>();
-    let name = real.file_name().and_then(|name| name.to_str());
-    let mut layer: Vec<String> = name.into_iter().flat_map(slaves).collect();
-    for _ in 0..MOST_LAYERS {
-        let lower: Vec<String> = layer
-            .iter()
-            .flat_map(|one| match slaves(one) {
-                none if none.is_empty() => vec![one.clone()],
-                slaves => slaves,
-            })
-            .collect();
-        if lower == layer {
-            break;
-        }
-        layer = lower;
-    }
+    let name = kernel_name(root, path);
+    let below = name.iter().flat_map(|name| layers(root, name).split_off(1));
+    let mut layer: Vec<String> = below
+        .filter(|name| slaves(root, name).next().is_none())
+        .collect();
     layer.sort();
-    layer.dedup();
     let mut disks: Vec<PathBuf> = layer.iter().map(|one| root.join("dev").join(one)).collect();
     if disks.is_empty() {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         return behind(&real).into_iter().collect();
     }
     for (disk, name) in disks.iter_mut().zip(&layer) {
@@ -52,28 +42,13 @@ pub fn drive_behind(block: &Path) -> Option<PathBuf> {
     anabranch_steer::behind(block).ok()?
 }
 
-/// Layers of devices that are looked through (our choice).
-const MOST_LAYERS: usize = 16;
-
 /// Whether a device, or one that it is made of, is of dm-crypt, whose own threads write.
 pub fn is_encrypted(root: &Path, path: &Path) -> bool {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let class = root.join("sys/class/block");
-    let name = real.file_name().and_then(|name| name.to_str());
-    let mut layer: Vec<String> = name.into_iter().map(str::to_owned).collect();
-    for _ in 0..MOST_LAYERS {
-        let is_crypt = |one: &String| {
-            line(&class.join(one).join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-"))
-        };
-        if layer.iter().any(is_crypt) {
-            return true;
-        }
-        layer = layer
-            .iter()
-            .flat_map(|one| names(&class.join(one).join("slaves")).collect::<Vec<_>>())
-            .collect();
-    }
-    false
+    let name = kernel_name(root, path).unwrap_or_default();
+    layers(root, &name).iter().any(|one| {
+        let uuid = line(&root.join("sys/class/block").join(one).join("dm/uuid"));
+        uuid.is_some_and(|uuid| uuid.starts_with("CRYPT-"))
+    })
 }
 
 #[cfg(test)]

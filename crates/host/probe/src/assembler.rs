@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anabranch_trace::{Context, ContextId, File, Io, Operation, Tenant, WriteHint};
+use anabranch_trace::{Context, ContextId, ContextKind, File, Io, Operation, Tenant, WriteHint};
 
 use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::{ContextTable, FoldLimits};
@@ -149,6 +149,8 @@ impl Assembler {
         let file = self.files.get(source.file);
         let generation = file.generation();
         let known = self.writers.get(source.writer);
+        let is_by_kernel =
+            known.is_some_and(|known| known.claims.writer.kind == ContextKind::Kernel);
         let context = known.map_or(ContextId::UNKNOWN, |known| {
             let contexts = &mut self.contexts;
             contexts.attribute(&known.claims, generation, PAGE_BYTES)
@@ -163,6 +165,7 @@ impl Assembler {
                 hint: WriteHint::from_number(source.hint.into()).unwrap_or_default(),
                 hint_granted: source.hint_granted,
                 tenant,
+                is_by_kernel,
             },
         }
     }
@@ -266,7 +269,6 @@ mod tests {
     use super::*;
     use crate::event::WriterKind;
     use crate::known_writers::tests::stack as writer;
-    use anabranch_trace::ContextKind;
 
     fn io(writer: u64, time_ns: u64) -> Event {
         Event::Io(IoEvent {

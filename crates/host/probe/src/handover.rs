@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anabranch_trace::{Context, ContextId, File, Tenant};
+use anabranch_trace::{Context, ContextId, ContextKind, File, Tenant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::assembler::Assembler;
@@ -49,6 +49,8 @@ pub struct HandoverCounts {
     pub evicted: u64,
     /// Questions answered with a writer.
     pub found: u64,
+    /// The part of `found` that threads of the kernel wrote, such as dm-crypt's: who wrote above them is not seen.
+    pub by_kernel: u64,
     /// Questions about pages that nobody was seen to write.
     pub missed: u64,
     /// Questions whose writer was seen, but not known in time or no longer known: the context is the unknown one.
@@ -93,6 +95,7 @@ pub struct Handover {
     /// Whether somebody has waited for [`Handover::poll`] in vain since it last ran.
     is_late: AtomicBool,
     found: AtomicU64,
+    by_kernel: AtomicU64,
     missed: AtomicU64,
     nameless: AtomicU64,
     /// Resources that others than the first program had taken before this process.
@@ -151,6 +154,7 @@ impl Handover {
             wanted: Mutex::default(),
             is_late: AtomicBool::new(false),
             found: AtomicU64::new(0),
+            by_kernel: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             nameless: AtomicU64::new(0),
             pins: options.pins.clone(),
@@ -171,7 +175,11 @@ impl Handover {
             Some(_) => &self.nameless,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        answer.flatten()
+        let writer = answer.flatten();
+        if writer.is_some_and(|writer| writer.is_by_kernel) {
+            self.by_kernel.fetch_add(1, Ordering::Relaxed);
+        }
+        writer
     }
 
     /// Forgets the writers of `pages` pages from `first_page` on, whose request is about to be acknowledged. IMPORTANT:
@@ -254,6 +262,7 @@ impl Handover {
             filled: tally.filled,
             evicted: tally.evicted,
             found: self.found.load(Ordering::Relaxed),
+            by_kernel: self.by_kernel.load(Ordering::Relaxed),
             missed: self.missed.load(Ordering::Relaxed),
             nameless: self.nameless.load(Ordering::Relaxed),
             skipped: skipped.requests.saturating_sub(late) + skipped.dirty_pages,
@@ -266,12 +275,13 @@ impl Handover {
         self.assembler().tenants().to_vec()
     }
 
-    /// Sentences on tenants that wrote nothing so far, on groups that were not found, and on files of programs that
-    /// could not be read.
+    /// Sentences on tenants that wrote nothing so far, on groups that were not found, on files of programs that could
+    /// not be read, and on threads of the kernel that wrote for programs.
     pub fn limitations(&self) -> Vec<String> {
         let assembler = self.assembler();
         let tenants = assembler.tenant_limitations().into_iter();
-        tenants.chain(assembler.unread()).collect()
+        let threads = kernel_threads(&assembler.contexts_from(0), &self.counts());
+        tenants.chain(assembler.unread()).chain(threads).collect()
     }
 
     /// Bytes of memory that the kernel holds for all maps.
@@ -384,6 +394,30 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Bytes of the ring, which carries stacks and names only, each once. Our choice.
 const RING_BYTES: u32 = 1 << 20;
 
+/// A sentence on what threads of the kernel wrote, from one page in a hundred on (our choice). The program behind them is
+/// not seen.
+fn kernel_threads(contexts: &[Context], counts: &HandoverCounts) -> Option<String> {
+    let threads = contexts
+        .iter()
+        .filter(|context| context.kind == ContextKind::Kernel);
+    let names: BTreeSet<&str> = threads.map(|context| context.role.as_str()).collect();
+    if counts.by_kernel == 0 || counts.by_kernel * 100 < counts.found {
+        return None;
+    }
+    let is_encrypted =
+        |name: &&str| name.starts_with("dmcrypt_write") || name.starts_with("kcryptd");
+    let remedy = if names.iter().any(is_encrypted) {
+        "; `cryptsetup refresh --perf-no_write_workqueue` lets the programs' own threads write"
+    } else {
+        ""
+    };
+    Some(format!(
+        "{:.1} % of the pages were written by threads of the kernel ({}): which program wrote is not seen behind them{remedy}",
+        100.0 * counts.by_kernel as f64 / counts.found as f64,
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    ))
+}
+
 fn make_pins(pins: &Path) -> Result<(), ProbeError> {
     fs::create_dir_all(pins).map_err(|source| ProbeError::Read {
         path: pins.to_owned(),
@@ -397,4 +431,46 @@ fn remove_pins(pins: &Path) -> Result<(), ProbeError> {
         path: pins.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(roles: &[(ContextKind, &str)], found: u64, by_kernel: u64) -> Option<String> {
+        let rows = roles.iter().enumerate();
+        let contexts: Vec<Context> = rows
+            .map(|(row, &(kind, role))| Context::new(ContextId(row as u32), 0, kind, role))
+            .collect();
+        let counts = HandoverCounts {
+            found,
+            by_kernel,
+            ..HandoverCounts::default()
+        };
+        kernel_threads(&contexts, &counts)
+    }
+
+    #[test]
+    fn what_kernel_threads_wrote_is_told_with_its_share_and_a_remedy() {
+        let roles = [
+            (ContextKind::Application, "mysqld"),
+            (ContextKind::Kernel, "md_raid"),
+            (ContextKind::Kernel, "dmcrypt_write/:"),
+            (ContextKind::Metadata, "kworker"),
+        ];
+        let words = told(&roles, 800, 100).unwrap();
+        assert!(words.starts_with("12.5 % of the pages"), "{words}");
+        assert!(words.contains("(dmcrypt_write/:, md_raid)"), "{words}");
+        assert!(words.contains("--perf-no_write_workqueue"), "{words}");
+        let words = told(&roles[..2], 800, 100).unwrap();
+        assert!(!words.contains("cryptsetup"), "{words}");
+    }
+
+    #[test]
+    fn less_than_a_hundredth_is_not_told() {
+        let roles = [(ContextKind::Kernel, "kworker/u:")];
+        assert!(told(&roles, 100, 1).is_some());
+        assert_eq!(told(&roles, 101, 1), None);
+        assert_eq!(told(&roles, 0, 0), None);
+    }
 }

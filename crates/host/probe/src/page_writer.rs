@@ -15,6 +15,9 @@ pub struct PageWriter {
     pub hint_granted: bool,
     /// The tenant of the writer where control groups are tenants, else of the file; 0 if it is none.
     pub tenant: u32,
+    /// Whether a thread of the kernel wrote it that is no file system's: often that of a block layer above, such as
+    /// dm-crypt's, behind which the program is not seen.
+    pub is_by_kernel: bool,
 }
 
 /// The writer of a source, with how sure it is.

@@ -147,7 +147,6 @@ impl Server {
         let number = self.info.device;
         self.hand_over()?;
         if self.took_over {
-            surroundings::let_go_of(&format!("ublkb{number}"));
             self.patiently(|control| control.start_recovery(number))?;
         }
         let path = character_device(number);

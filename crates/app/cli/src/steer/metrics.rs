@@ -41,6 +41,12 @@ fn of(
             "Pages the probe was asked about, by what became of them",
             each,
         );
+        text.family(
+            "kernel_thread_pages",
+            Metric::Counter,
+            "Found pages that threads of the kernel wrote, such as dm-crypt's",
+            [(Vec::new(), counts.by_kernel as f64)],
+        );
     }
     if let Some(drive) = drive {
         let each = [("host", drive.host_bytes), ("media", drive.media_bytes)];
@@ -113,6 +119,7 @@ mod tests {
     fn every_counter_is_told() {
         let handover = HandoverCounts {
             found: 5,
+            by_kernel: 4,
             missed: 6,
             nameless: 7,
             ..HandoverCounts::default()
@@ -123,6 +130,7 @@ mod tests {
             "writer_pages_total{became=\"found\"} 5",
             "writer_pages_total{became=\"missed\"} 6",
             "writer_pages_total{became=\"nameless\"} 7",
+            "kernel_thread_pages_total 4",
         ] {
             let line = format!("anabranch_steer_{line}\n");
             assert!(report.contains(&line), "{line}: {report}");

@@ -176,6 +176,7 @@ impl SteerReport<'_> {
             "limitations": self.limitations,
             "handover": self.handover.map(|counts| json!({
                 "found_pages": counts.found,
+                "kernel_thread_pages": counts.by_kernel,
                 "missed_pages": counts.missed,
                 "evicted_pages": counts.evicted,
                 "nameless_pages": counts.nameless,

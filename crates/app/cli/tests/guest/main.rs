@@ -28,6 +28,7 @@ mod secured;
 #[path = "../served/mod.rs"]
 mod served;
 mod several;
+mod stacks;
 mod steer;
 mod suites;
 mod watched;

@@ -2,7 +2,11 @@
 
 use serde_json::Value;
 
-use crate::{MIB, amount, host_bytes, served::Served, steer::steered_by};
+use crate::{
+    MIB, amount, host_bytes,
+    served::Served,
+    steer::{data, longest_write_ms, steered_by},
+};
 
 /// Bytes that a server sent to each handle; zeroes by command are in the default one.
 fn sent(counters: &Value) -> Vec<u64> {
@@ -14,9 +18,9 @@ fn sent(counters: &Value) -> Vec<u64> {
     sent
 }
 
-#[test]
-fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
-    let served = Served::start(&[
+/// A drive of two namespaces, each with four handles.
+fn drive_of_two() -> Served {
+    Served::start(&[
         "--device",
         "fdp-8ruh",
         "--size",
@@ -25,7 +29,12 @@ fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
         "8MiB",
         "--namespaces",
         "256MiB:0-3,rest:4-7",
-    ]);
+    ])
+}
+
+#[test]
+fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
+    let served = drive_of_two();
     let mut variables = served.variables();
     variables.push(("AMOUNT", amount(16, 200) + "M"));
     let report = steered_by("several.sh", &variables, |_| String::new());
@@ -51,4 +60,29 @@ fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
         "what the servers sent, and what the drive has in each handle"
     );
     assert!(own[..4].iter().sum::<u64>() > 32 * MIB && own[4..].iter().sum::<u64>() > 32 * MIB);
+}
+
+#[test]
+fn a_mirror_of_steered_drives_outlives_a_killed_server_and_a_failed_member() {
+    let served = drive_of_two();
+    let mut variables = served.variables();
+    variables.push(("AMOUNT", amount(24, 200) + "M"));
+    let report = steered_by("arrays.sh", &variables, |_| String::new());
+    for name in ["load", "let-go", "checked-1", "checked-2"] {
+        report.output(name);
+    }
+    eprintln!(
+        "longest write at a take-over with the probe: {} ms",
+        longest_write_ms(&report, "load")
+    );
+    // Who wrote waited for the next server: no member was dropped.
+    assert!(report.output("both-work").contains("[UU]"));
+    assert_eq!(report.output("sums-1"), report.output("sums-2"));
+    assert_eq!(report.output("kernel").trim(), "");
+    // All of the array was written to the new member.
+    let array_bytes: u64 = report.output("array-bytes").trim().parse().unwrap();
+    let rebuilt = data(&report.json("steered-2"));
+    eprintln!("bytes of each handle of the new member: {rebuilt:?}");
+    assert!(rebuilt.iter().sum::<u64>() >= array_bytes, "{rebuilt:?}");
+    served.stop();
 }

@@ -5,7 +5,7 @@ killed() {
     shift
     must mount /dev/ublkb0 /mnt
     fio --name="$mode" --directory=/mnt --rw=randwrite --bs=16k --size=8M --io_size="$WRITTEN" --numjobs=2 --direct=1 --ioengine=io_uring --iodepth=8 \
-        --verify=crc32c --verify_fatal=1 --verify_state_save=0 --norandommap --fsync=64 --fallocate=none --group_reporting >/tmp/load 2>&1 &
+        --verify=crc32c --verify_fatal=1 --verify_state_save=0 --norandommap --fsync=64 --fallocate=none --group_reporting --output-format=json >/tmp/load 2>&1 &
     load=$!
     for _ in $(seq "$KILLS"); do
         usleep 1500000

@@ -147,6 +147,12 @@ fn a_server_killed_under_load_is_taken_over_and_nothing_is_lost() {
         &served,
         &[("KILLS", &kills), ("WRITTEN", &written)],
     );
+    for load in ["load-lent", "load-copied"] {
+        eprintln!(
+            "longest write at a take-over without the probe: {} ms",
+            longest_write_ms(&report, load)
+        );
+    }
     for name in [
         "load-lent",
         "waited-lent",
@@ -163,8 +169,16 @@ fn a_server_killed_under_load_is_taken_over_and_nothing_is_lost() {
     served.stop();
 }
 
+/// Milliseconds that the longest write of a load by fio took.
+pub fn longest_write_ms(report: &Report, load: &str) -> u64 {
+    report.json(load)["jobs"][0]["write"]["clat_ns"]["max"]
+        .as_u64()
+        .unwrap()
+        / 1_000_000
+}
+
 /// Bytes of each stream that is for data.
-fn data(counters: &Value) -> Vec<u64> {
+pub fn data(counters: &Value) -> Vec<u64> {
     let handles = counters["handles"].as_array().unwrap().iter();
     let data = handles.filter(|handle| handle["for"] == "data");
     data.map(|handle| handle["written_bytes"].as_u64().unwrap())

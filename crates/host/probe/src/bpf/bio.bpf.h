@@ -124,6 +124,7 @@ static __always_inline struct inode *host_of(struct address_space *mapping)
 /*
  * Whether a file system, or another that keeps the device for itself, writes to
  * this inode of a block device. Where nobody does, whoever opens the node does.
+ * A file system on it may be one that is to be learnt.
  */
 static __always_inline bool is_held(struct inode *inode)
 {
@@ -132,7 +133,29 @@ static __always_inline bool is_held(struct inode *inode)
 	if (!bpf_core_field_exists(both->vfs_inode))
 		return true;
 	both = (void *)inode - bpf_core_field_offset(both->vfs_inode);
-	return READ(both, bdev.bd_holder);
+	if (!READ(both, bdev.bd_holder))
+		return false;
+	learn(READ(both, bdev.bd_dev));
+	return true;
+}
+
+/*
+ * Whether a page's file system lies on the target: right on it, or on a device
+ * that is made of it and hands the page down. A program may also hand over a
+ * page of a file that it has mapped, of any file system: that one is not being
+ * written back. A page's flags are its first word in all kernels.
+ */
+static __always_inline bool lies_here(const struct bio_walk *walk, struct super_block *sb)
+{
+	unsigned long flags = 0;
+
+	if (holds_file_system((__u64)sb))
+		return true;
+	bpf_probe_read_kernel(&flags, sizeof(flags), (void *)walk->folio);
+	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
+		return false;
+	learn(READ(sb, s_dev));
+	return true;
 }
 
 /* btrfs keeps its metadata in the page cache of an inode of its own. */
@@ -153,7 +176,7 @@ static __always_inline void find_owner(struct bio_walk *walk)
 	if (inode && READ(sb, s_magic) == BDEVFS_MAGIC) {
 		if (is_held(inode))
 			walk->writer = file_system_writer(walk->log, walk->slot);
-	} else if (inode && holds_file_system((__u64)sb) && !is_btrfs_metadata(walk, sb)) {
+	} else if (inode && lies_here(walk, sb) && !is_btrfs_metadata(walk, sb)) {
 		walk->inode = (__u64)inode;
 		walk->file = key_of(inode);
 	} else if (!inode && walk->hidden) {
@@ -320,7 +343,7 @@ static __always_inline void find_hidden(struct bio *bio, __u64 address, struct b
 		return;
 	walk->hidden = (__u64)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode);
 	walk->hidden_index = BPF_CORE_READ(both, file_offset) >> config.page_shift;
-	learnt_file_system = READ((struct inode *)walk->hidden, i_sb, s_dev);
+	learn(READ((struct inode *)walk->hidden, i_sb, s_dev));
 }
 
 static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct scratch *scratch, __u32 slot)

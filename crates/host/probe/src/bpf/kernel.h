@@ -209,6 +209,10 @@ enum req_flag_bits {
 	__REQ_NOUNMAP = 29,
 };
 
+enum pageflags {
+	PG_writeback = 1,
+};
+
 struct path {
 	struct dentry *dentry;
 };

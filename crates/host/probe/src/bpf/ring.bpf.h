@@ -163,16 +163,35 @@ static __always_inline bool on_target(struct block_device *device)
 	       READ(device, bd_disk, part0, bd_dev) == config.device;
 }
 
+/* File systems that are learnt, the newest: our choice. */
+#define LEARNT 16
+
 /*
- * The number of a file system on the target whose super block names no device,
- * as it may lie on several (btrfs). Its first request tells it, if user space
- * did not know it.
+ * Numbers of file systems on the target whose super blocks do not name it: they
+ * may lie on several devices (btrfs), or on one that is made of the target (LVM,
+ * RAID). Their first request tells them, if user space did not know them.
  */
-static __u32 learnt_file_system;
+static __u32 learnt[LEARNT];
+static __u32 learnt_count;
+
+/* A function of its own: the verifier follows its branches once, and not for each call. */
+__noinline bool is_learnt(__u32 number)
+{
+	for (int i = 0; i < LEARNT; i++)
+		if (learnt[i] == number)
+			return true;
+	return false;
+}
 
 static __always_inline bool is_own_number(__u32 number)
 {
-	return number == config.device || (number && (number == config.file_system || number == learnt_file_system));
+	return number == config.device || (number && (number == config.file_system || is_learnt(number)));
+}
+
+static __always_inline void learn(__u32 number)
+{
+	if (number && !is_own_number(number))
+		learnt[learnt_count++ & (LEARNT - 1)] = number;
 }
 
 /* The usual case, a file system right on the target, is decided by one number. */
