@@ -20,12 +20,12 @@ use anabranch_compare::read_text;
 use anabranch_nvme_host::{Written, usage::listed};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
-use anabranch_ssd::{Config, StreamId};
+use anabranch_ssd::StreamId;
 use anabranch_steer::{
     BEAT, Guard, NoWriters, Placer, Pulse, Server, ServerOptions, SteeredDrive, Writers, give_up,
     own_mounts, stay_in_memory,
 };
-use anabranch_trace::WholeFile;
+use anabranch_trace::{Rate, WholeFile};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -40,10 +40,10 @@ use crate::{
     output::{is_standard_output, print},
     say,
 };
-use arguments::{Metadata, Shadow as Wanted};
+use arguments::Metadata;
 use lifetimes::Lifetimes;
 use report::{Limits, SteerReport};
-use shadow::{Counted, Shadow};
+use shadow::{Counted, Extent, Model, Shadow};
 use writers::Watched;
 
 /// Between two checks for signals (our choice).
@@ -141,12 +141,12 @@ fn begin(
     }
     let lifetimes = Lifetimes::read(arguments.lifetimes.as_deref())?;
     placer.restore_lifetimes(lifetimes.known());
-    let shadow = wants_shadow(arguments, &drive)
-        .then(|| start_shadow(arguments, &plan, &drive, &mut placer))
-        .transpose()?;
+    let (bytes, unit_bytes) = (drive.abilities().bytes, shadow::unit_bytes(&drive));
+    let extent = Extent::of(arguments.shadow, bytes, unit_bytes);
+    let shadow = start_shadow(arguments, &plan, &drive, &mut placer, extent)?;
     let limits = Limits {
         is_counted_with_others: drive.is_counted_with_others(),
-        unmodelled: shadow::unmodelled(arguments.shadow, drive.abilities().bytes),
+        unmodelled: extent.limitation(),
     };
     let metrics = arguments.metrics;
     let metrics = metrics.map(|address| Metrics::start(address, None));
@@ -231,20 +231,12 @@ fn sharing(neighbour: &Path, handles: &[u16], free: usize) -> String {
 
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
 fn placer(plan: &Plan, drive: &SteeredDrive, spare: f64) -> Result<Placer> {
-    let (config, kind) = shadow::model(drive, plan.streams, spare);
+    let model = shadow::model(drive, plan.streams, spare, Rate::WHOLE);
     let host = plan
         .spec
-        .host(&config, DeviceHalf::Relocation(kind), None)
+        .host(&model.config, DeviceHalf::Relocation(model.kind), None)
         .map_err(CommandError::usage)?;
     Ok(Placer::new(host.into_assign(), plan.metadata.map(StreamId)))
-}
-
-fn wants_shadow(arguments: &SteerArguments, drive: &SteeredDrive) -> bool {
-    match arguments.shadow {
-        Wanted::On => true,
-        Wanted::Off => false,
-        Wanted::Auto => drive.abilities().bytes <= shadow::MODELLED_BYTES,
-    }
 }
 
 fn start_shadow(
@@ -252,12 +244,16 @@ fn start_shadow(
     plan: &Plan,
     drive: &SteeredDrive,
     placer: &mut Placer,
-) -> Result<Shadow> {
+    extent: Extent,
+) -> Result<Option<Shadow>> {
+    let Extent::At(rate) = extent else {
+        return Ok(None);
+    };
     let all = plan.streams + u16::from(plan.metadata.is_some());
-    let (config, kind) = shadow::model(drive, all, arguments.spare);
-    let (shadow, witness) = Shadow::start(config, kind)?;
+    let model = shadow::model(drive, all, arguments.spare, rate);
+    let (shadow, witness) = Shadow::start(model)?;
     placer.watch(witness);
-    Ok(shadow)
+    Ok(Some(shadow))
 }
 
 fn options(arguments: &SteerArguments, plan: &Plan) -> ServerOptions {
@@ -358,7 +354,7 @@ fn report_of<'a>(
     began: Instant,
     drive: Option<Written>,
     watched: Option<&Watched>,
-    shadow: Option<(Counted, u64, Config)>,
+    shadow: Option<(Counted, u64, Model)>,
 ) -> SteerReport<'a> {
     let (tenants, limitations) = watched.map(Watched::tenants).unwrap_or_default();
     SteerReport {

@@ -105,6 +105,9 @@ struct Tenant {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Shadow {
+    /// The rate of the samples that are modelled, `1/1` for the whole drive; older results have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sample: Option<String>,
     missed_requests: u64,
     baseline: Modelled,
     steered: Modelled,
@@ -115,6 +118,9 @@ struct Modelled {
     host_pages: u64,
     copied_pages: u64,
     waf: Option<f64>,
+    /// Half the width of the interval of `waf`, where samples are modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<f64>,
 }
 
 /// The data that the page's programs read.

@@ -100,11 +100,11 @@ fn distinct(words: impl Iterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-/// Bytes as text: whole MiB or GiB if they are.
+/// Bytes as text: whole MiB or GiB if they are, else MiB by two decimals.
 fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
         _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
-        _ => format!("{} MiB", bytes as f64 / f64::from(1 << 20)),
+        _ => format!("{:.2} MiB", bytes as f64 / f64::from(1 << 20)),
     }
 }

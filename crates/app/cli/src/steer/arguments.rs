@@ -24,9 +24,9 @@ Where the file system hands life-time hints on (`anabranch doctor`), each file's
 /// Whether a model of the drive is fed with the same writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Shadow {
-    /// On drives of up to 64 GiB: the models hold some 20 bytes for each page of 4 KiB
+    /// Up to 64 GiB the whole drive, in some 20 bytes for each page of 4 KiB; four samples of a larger one, in some 100 MiB
     Auto,
-    /// Yes
+    /// The whole drive
     On,
     /// No
     Off,

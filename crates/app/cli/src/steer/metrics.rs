@@ -60,7 +60,7 @@ fn of(
     }
     if let Some(shadow) = shadow {
         let each = [("steered", &shadow.steered), ("one", &shadow.baseline)].into_iter();
-        let each = each.map(|(name, counted)| (name, counted.waf()));
+        let each = each.map(|(name, counted)| (name, counted.waf));
         let each = each.filter_map(|(name, waf)| Some((label("streams", &name), waf?)));
         text.family(
             "modelled_waf",

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
-use anabranch_ssd::Counters as Modelled;
 use anabranch_steer::{Counters, Server};
-use anabranch_trace::Tenant;
+use anabranch_trace::{Rate, Tenant};
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-use super::shadow::{Counted, Shadow};
+use super::shadow::{Counted, Model, Modelled, Shadow};
 use crate::tenants;
 
 /// The drive's counts since `before`.
@@ -54,8 +53,8 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
         let counted = shadow.counted();
         line += &format!(
             "; modelled: {}, in one stream {}",
-            anabranch_report::ratio(counted.steered.waf()),
-            anabranch_report::ratio(counted.baseline.waf())
+            waf_text(&counted.steered),
+            waf_text(&counted.baseline)
         );
     }
     let errors = counters.errors.get();
@@ -88,7 +87,7 @@ pub struct SteerReport<'a> {
     pub tenants: Vec<Tenant>,
     /// Sentences on tenants that could not be seen.
     pub limitations: Vec<String>,
-    pub shadow: Option<(Counted, u64, anabranch_ssd::Config)>,
+    pub shadow: Option<(Counted, u64, Model)>,
 }
 
 impl SteerReport<'_> {
@@ -113,7 +112,7 @@ impl SteerReport<'_> {
     /// The sentence on what steering is worth, by the models.
     fn verdict(&self) -> Option<String> {
         let (counted, _, _) = self.shadow.as_ref()?;
-        Some(verdict(&counted.steered, &counted.baseline))
+        Some(verdict(counted))
     }
 
     /// The bytes written by each handle, as JSON.
@@ -183,8 +182,9 @@ impl SteerReport<'_> {
                 "skipped_requests": counts.skipped,
                 "late_requests": counts.late,
             })),
-            "shadow": self.shadow.as_ref().map(|(counted, missed, config)| json!({
-                "drive": config,
+            "shadow": self.shadow.as_ref().map(|(counted, missed, model)| json!({
+                "drive": model.config,
+                "sample": model.rate,
                 "missed_requests": missed,
                 "baseline": modelled(&counted.baseline),
                 "steered": modelled(&counted.steered),
@@ -211,11 +211,15 @@ impl SteerReport<'_> {
         for line in tenants::report_lines(&self.tenants, &self.limitations, "note: ") {
             text += &(line + "\n");
         }
-        if let Some((counted, missed, _)) = &self.shadow {
+        if let Some((counted, missed, model)) = &self.shadow {
+            let of = match model.rate {
+                Rate::WHOLE => "a model of the drive".to_owned(),
+                rate => format!("models of {rate} of the drive"),
+            };
             text += &format!(
-                "a model of the drive, fed with the same writes: WAF {} in these streams, {} in one stream\n",
-                anabranch_report::ratio(counted.steered.waf()),
-                anabranch_report::ratio(counted.baseline.waf())
+                "{of}, fed with the same writes: WAF {} in these streams, {} in one stream\n",
+                waf_text(&counted.steered),
+                waf_text(&counted.baseline)
             );
             if *missed > 0 {
                 text += &format!(
@@ -246,30 +250,45 @@ const LEAST_SHARE: f64 = 0.001;
 
 /// Judges what steering is worth: the model in the scheme's streams beside that in one stream, whose copies are apart, as those of a
 /// drive are that nobody steers.
-fn verdict(steered: &Modelled, one: &Modelled) -> String {
-    let (Some(with), Some(without)) = (steered.waf(), one.waf()) else {
+fn verdict(counted: &Counted) -> String {
+    let Some((saved, error)) = counted.saved else {
         return "nothing was written yet: there is no verdict".to_owned();
     };
-    if steered.copied_pages == 0 && one.copied_pages == 0 {
+    if counted.steered.copied_pages == 0 && counted.baseline.copied_pages == 0 {
         return "no verdict yet: the models of the drive are not full, and have copied nothing"
             .to_owned();
     }
-    let saved = 1.0 - with / without;
     let percent = 100.0 * saved.abs();
-    if saved.abs() < LEAST_SHARE {
-        "steering neither saves nor costs flash writes, by the models".to_owned()
+    let by = match error {
+        0.0 => "by the models".to_owned(),
+        error => format!("by the models (± {:.1} %)", 100.0 * error),
+    };
+    if saved.abs() < error {
+        format!("whether steering saves or costs flash writes is not known yet, {by}")
+    } else if saved.abs() < LEAST_SHARE {
+        format!("steering neither saves nor costs flash writes, {by}")
     } else if saved > 0.0 {
-        format!("steering saves {percent:.1} % of flash writes, by the models")
+        format!("steering saves {percent:.1} % of flash writes, {by}")
     } else {
-        format!("steering costs {percent:.1} % more flash writes, by the models: stop")
+        format!("steering costs {percent:.1} % more flash writes, {by}: stop")
     }
 }
 
-fn modelled(counters: &Modelled) -> Value {
+/// A model's WAF, with its error where it has one.
+fn waf_text(modelled: &Modelled) -> String {
+    let waf = anabranch_report::ratio(modelled.waf);
+    match modelled.error {
+        Some(error) => format!("{waf} ± {error:.3}"),
+        None => waf,
+    }
+}
+
+fn modelled(counted: &Modelled) -> Value {
     json!({
-        "host_pages": counters.host_pages,
-        "copied_pages": counters.copied_pages,
-        "waf": counters.waf(),
+        "host_pages": counted.host_pages,
+        "copied_pages": counted.copied_pages,
+        "waf": counted.waf,
+        "error": counted.error,
     })
 }
 
@@ -281,26 +300,40 @@ fn small(number: u128) -> u64 {
 mod tests {
     use super::*;
 
-    /// Counts of a model that copied so many pages for a thousand of the host's.
-    fn copied(copied_pages: u64) -> Modelled {
-        Modelled {
+    /// Models that copied so many pages for a thousand of the host's, and how much the saved share may be off.
+    fn counted(steered: u64, one: u64, error: f64) -> Counted {
+        let modelled = |copied_pages: u64| Modelled {
             host_pages: 1000,
             copied_pages,
-            ..Modelled::default()
+            waf: Some(1.0 + copied_pages as f64 / 1000.0),
+            error: None,
+        };
+        let (steered, baseline) = (modelled(steered), modelled(one));
+        let ratio = steered.waf.unwrap() / baseline.waf.unwrap();
+        Counted {
+            baseline,
+            steered,
+            saved: Some((1.0 - ratio, error)),
         }
     }
 
     #[test]
     fn the_verdict_says_what_steering_saves_or_costs_once_a_model_has_copied() {
-        let words = |steered, one| verdict(&copied(steered), &copied(one));
-        assert!(
-            verdict(&Modelled::default(), &Modelled::default()).contains("nothing was written")
-        );
+        let words = |steered, one| verdict(&counted(steered, one, 0.0));
+        assert!(verdict(&Counted::default()).contains("nothing was written"));
         assert!(words(0, 0).starts_with("no verdict yet"));
         assert!(words(0, 100).starts_with("steering saves 9.1 % of flash writes"));
         assert!(words(109, 100).starts_with("steering costs 0.8 % more flash writes"));
         assert!(words(109, 100).ends_with("stop"));
         assert!(words(100, 100).starts_with("steering neither saves nor costs"));
         assert!(words(101, 101).starts_with("steering neither"));
+    }
+
+    #[test]
+    fn samples_that_differ_by_more_than_steering_saves_give_no_verdict() {
+        let words = |error| verdict(&counted(50, 100, error));
+        assert!(words(0.01).starts_with("steering saves 4.5 % of flash writes"));
+        assert!(words(0.01).ends_with("(± 1.0 %)"));
+        assert!(words(0.05).starts_with("whether steering saves or costs"));
     }
 }

@@ -1,5 +1,5 @@
 //! Models of the steered drive, fed with the same writes: in the streams the scheme chose, and all in one stream with copies
-//! apart, as on a drive that nobody steers.
+//! apart, as on a drive that nobody steers. A large drive is modelled by samples of its pages.
 
 use std::{
     sync::{
@@ -10,53 +10,164 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use anabranch_compare::SAMPLES;
+use anabranch_replay::{Drawn, SampledWaf};
 use anabranch_report::bytes;
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
 };
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
+use anabranch_trace::{Rate, Sample, Sampled};
 
 use super::arguments::Shadow as Wanted;
 use crate::error::{CommandError, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
 const WAITING: usize = 1 << 16;
+/// The most requests between two times at which the counts are shown (our choice).
+const PUBLISHED_EACH: usize = 64;
 /// A reclaim unit where the drive does not say (our choice).
 const UNIT_BYTES: u64 = 64 << 20;
 
-/// The largest drive that is modelled unasked (our choice).
-pub const MODELLED_BYTES: u64 = 64 << 30;
+/// The largest drive that is modelled whole unasked (our choice).
+const WHOLE_BYTES: u64 = 64 << 30;
 /// Bytes of memory that both models hold for a page, about.
 const MODEL_BYTES_A_PAGE: u64 = 20;
+/// Bytes of memory that the samples of a larger drive hold together, where their units keep enough pages (our choice).
+const SAMPLED_BYTES: u64 = 100 << 20;
+/// The fewest pages of a unit in a sample; as in `replay --sample`.
+const LEAST_UNIT_PAGES: u64 = 16;
+/// The number that chooses the pages of the first sample (our choice).
+const HASH: u64 = 0;
 
-/// A sentence on the reason that `--shadow auto` makes no model of a drive of this size; `None` where it makes one, or where the
-/// option decides.
-pub fn unmodelled(wanted: Wanted, drive_bytes: u64) -> Option<String> {
-    let is_left_out = wanted == Wanted::Auto && drive_bytes > MODELLED_BYTES;
-    is_left_out.then(|| {
-        format!(
-            "the drive is larger than {}, so no model of it is fed, and there is no verdict on what steering saves: \
-             `--shadow on` feeds one, in {} of memory",
-            bytes(MODELLED_BYTES),
-            bytes(drive_bytes / PAGE_BYTES * MODEL_BYTES_A_PAGE)
-        )
-    })
+/// The part of a drive that is modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it, or samples of it at a rate.
+    At(Rate),
+    /// Nothing: that was asked for.
+    Nothing,
+    /// Nothing: samples whose units keep enough pages would hold so many bytes of memory.
+    TooLarge(u64),
 }
 
-/// A decision of a scheme.
+impl Extent {
+    /// Decides it from what was asked for, the drive's size and its reclaim unit.
+    pub fn of(wanted: Wanted, drive_bytes: u64, unit_bytes: u64) -> Extent {
+        match wanted {
+            Wanted::Off => return Extent::Nothing,
+            Wanted::On => return Extent::At(Rate::WHOLE),
+            Wanted::Auto if drive_bytes <= WHOLE_BYTES => return Extent::At(Rate::WHOLE),
+            Wanted::Auto => {}
+        }
+        let unit_pages = unit_bytes / PAGE_BYTES;
+        let leaves_enough = |rate: &Rate| {
+            let one_of = u64::from(rate.pages());
+            unit_pages.is_multiple_of(one_of) && unit_pages / one_of >= LEAST_UNIT_PAGES
+        };
+        let memory = |rate: Rate| {
+            let pages = u64::from(SAMPLES) * drive_bytes / PAGE_BYTES / u64::from(rate.pages());
+            pages * MODEL_BYTES_A_PAGE
+        };
+        let rates = (0..=20).filter_map(|bits| Rate::one_of(1 << bits));
+        let works: Vec<Rate> = rates.filter(leaves_enough).collect();
+        let coarsest = works.last().copied().unwrap_or(Rate::WHOLE);
+        let finest = works
+            .into_iter()
+            .find(|rate| memory(*rate) <= SAMPLED_BYTES);
+        let rate = finest.unwrap_or(coarsest);
+        // As much as the largest whole drive's.
+        if memory(rate) > WHOLE_BYTES / PAGE_BYTES * MODEL_BYTES_A_PAGE {
+            return Extent::TooLarge(memory(rate));
+        }
+        Extent::At(rate)
+    }
+
+    /// A sentence on the reason that there is no model, where none was to be left out.
+    pub fn limitation(self) -> Option<String> {
+        let Extent::TooLarge(memory_bytes) = self else {
+            return None;
+        };
+        Some(format!(
+            "the drive is larger than {}, and samples of it would take {} of memory: no model of it is fed, and there is no \
+             verdict on what steering saves; `--shadow on` feeds one of the whole drive",
+            bytes(WHOLE_BYTES),
+            bytes(memory_bytes)
+        ))
+    }
+}
+
+/// A decision of a scheme about pages of a model, by the sample's number.
 enum Seen {
-    Wrote(PageRange, StreamId),
-    Discarded(PageRange),
+    Wrote(usize, PageRange, StreamId),
+    Discarded(usize, PageRange),
+}
+
+/// Counts of a model: means of the samples, in pages of the whole drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Modelled {
+    pub host_pages: u64,
+    pub copied_pages: u64,
+    pub waf: Option<f64>,
+    /// Half the width of the interval meant to hold the whole drive's WAF in 95 of 100 cases; nothing where all of it is
+    /// modelled.
+    pub error: Option<f64>,
+}
+
+impl Modelled {
+    fn of(each: &[Counters], drawn: Drawn) -> Modelled {
+        let one_of = u64::from(drawn.sample);
+        let mean = |of: fn(&Counters) -> u64| {
+            each.iter().map(of).sum::<u64>() * one_of / each.len().max(1) as u64
+        };
+        let wafs: Vec<f64> = each.iter().filter_map(Counters::waf).collect();
+        let mean_waf = wafs.iter().sum::<f64>() / wafs.len() as f64;
+        Modelled {
+            host_pages: mean(|counters| counters.host_pages),
+            copied_pages: mean(|counters| counters.copied_pages),
+            waf: (!wafs.is_empty()).then_some(mean_waf),
+            error: SampledWaf::new(wafs, drawn).error,
+        }
+    }
 }
 
 /// Counts of both models.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counted {
     /// All writes in one stream.
-    pub baseline: Counters,
+    pub baseline: Modelled,
     /// Writes in the streams the scheme chose.
-    pub steered: Counters,
+    pub steered: Modelled,
+    /// The share of flash writes that steering saves, and half the width of its interval, over samples each of which both
+    /// models have; the latter is 0 where all of the drive is modelled.
+    pub saved: Option<(f64, f64)>,
+}
+
+impl Counted {
+    fn of(baseline: &[Counters], steered: &[Counters], drawn: Drawn) -> Counted {
+        let pairs = steered.iter().zip(baseline);
+        let shares: Vec<f64> = pairs
+            .filter_map(|(with, without)| Some(1.0 - with.waf()? / without.waf()?))
+            .collect();
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let is_known = !shares.is_empty();
+        // What units of few pages do, they do to both.
+        let unit_pages = u32::MAX;
+        let error = SampledWaf::new(
+            shares,
+            Drawn {
+                unit_pages,
+                ..drawn
+            },
+        )
+        .error;
+        Counted {
+            baseline: Modelled::of(baseline, drawn),
+            steered: Modelled::of(steered, drawn),
+            saved: is_known.then_some((mean, error.unwrap_or(0.0))),
+        }
+    }
 }
 
 /// The models at work on a thread of their own.
@@ -64,54 +175,87 @@ pub struct Shadow {
     counted: Arc<Mutex<Counted>>,
     missed: Arc<AtomicU64>,
     thread: JoinHandle<()>,
-    config: Config,
+    model: Model,
 }
 
 struct Feeder {
     sender: SyncSender<Seen>,
     missed: Arc<AtomicU64>,
+    samples: Vec<Sample>,
 }
 
 impl Witness for Feeder {
     fn wrote(&mut self, pages: PageRange, stream: StreamId) {
-        self.feed(Seen::Wrote(pages, stream));
+        self.feed(pages, |number, pages| Seen::Wrote(number, pages, stream));
     }
 
     fn discarded(&mut self, pages: PageRange) {
-        self.feed(Seen::Discarded(pages));
+        self.feed(pages, Seen::Discarded);
     }
 }
 
 impl Feeder {
-    fn feed(&self, seen: Seen) {
-        if self.sender.try_send(seen).is_err() {
-            self.missed.fetch_add(1, Ordering::Relaxed);
+    fn feed(&self, pages: PageRange, seen: impl Fn(usize, PageRange) -> Seen) {
+        let (first, end) = (
+            u64::from(pages.first),
+            u64::from(pages.first) + u64::from(pages.count),
+        );
+        for (number, sample) in self.samples.iter().enumerate() {
+            let Some((first, end)) = sample.kept(first, end) else {
+                continue;
+            };
+            let kept = PageRange::new(small(first), small(end - first));
+            if self.sender.try_send(seen(number, kept)).is_err() {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
 
+/// A model of a drive.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// The drive modelled; of a sampled one, a sample.
+    pub config: Config,
+    pub kind: RelocationKind,
+    /// Its rate.
+    pub rate: Rate,
+}
+
 impl Shadow {
-    /// Models of `config`, and what is to watch the scheme for them.
-    pub fn start(config: Config, kind: RelocationKind) -> Result<(Shadow, Box<dyn Witness>)> {
-        let (one, apart) = one_stream(&config, kind);
-        let models = [Model::new(&one, apart)?, Model::new(&config, kind)?];
+    /// Models of a drive, and what is to watch the scheme for them.
+    pub fn start(model: Model) -> Result<(Shadow, Box<dyn Witness>)> {
+        let (one, apart) = one_stream(&model.config, model.kind);
+        let samples = samples(model.rate);
+        let pair = |_: &Sample| {
+            let steered = ModelledDrive::new(&model.config, model.kind)?;
+            Ok([ModelledDrive::new(&one, apart)?, steered])
+        };
+        let drives: Result<Vec<[ModelledDrive; 2]>> = samples.iter().map(pair).collect();
+        let drives = drives?;
+        let drawn = Drawn {
+            sample: model.rate.pages(),
+            trace: 1,
+            unit_pages: model.config.pages_per_unit,
+        };
         let (sender, receiver) = sync_channel(WAITING);
         let counted = Arc::new(Mutex::new(Counted::default()));
         let missed = Arc::new(AtomicU64::new(0));
         let publish = Arc::clone(&counted);
         let thread = thread::Builder::new()
             .name("shadow".to_owned())
-            .spawn(move || follow(&receiver, models, &publish))
+            .spawn(move || follow(&receiver, drives, drawn, &publish))
             .map_err(CommandError::work)?;
         let feeder = Feeder {
             sender,
             missed: Arc::clone(&missed),
+            samples,
         };
         let shadow = Shadow {
             counted,
             missed,
             thread,
-            config,
+            model,
         };
         Ok((shadow, Box::new(feeder)))
     }
@@ -122,31 +266,47 @@ impl Shadow {
     }
 
     /// The counts so far, the requests missed, and the drive modelled.
-    pub fn now(&self) -> (Counted, u64, Config) {
+    pub fn now(&self) -> (Counted, u64, Model) {
         let missed = self.missed.load(Ordering::Relaxed);
-        (self.counted(), missed, self.config.clone())
+        (self.counted(), missed, self.model.clone())
     }
 
     /// Lets the models come to the end; the witness must be gone.
-    pub fn finish(self) -> (Counted, u64, Config) {
+    pub fn finish(self) -> (Counted, u64, Model) {
         let (counted, missed) = (self.counted, self.missed);
         let _ = self.thread.join();
         let counted = *counted.lock().unwrap_or_else(PoisonError::into_inner);
-        (counted, missed.load(Ordering::Relaxed), self.config)
+        (counted, missed.load(Ordering::Relaxed), self.model)
     }
 }
 
+/// The samples of a drive at a rate: one that keeps each page, where all are kept.
+fn samples(rate: Rate) -> Vec<Sample> {
+    let count = if rate == Rate::WHOLE { 1 } else { SAMPLES };
+    let numbers = (0..u64::from(count)).map(|number| HASH.wrapping_add(number << 32));
+    let page_bytes = small(PAGE_BYTES);
+    numbers
+        .map(|hash| {
+            Sample::new(Sampled {
+                rate,
+                hash,
+                page_bytes,
+            })
+        })
+        .collect()
+}
+
 /// A modelled drive, and what says where its copies go.
-struct Model {
+struct ModelledDrive {
     device: Device,
     relocation: Box<dyn Relocate>,
 }
 
-impl Model {
-    fn new(config: &Config, kind: RelocationKind) -> Result<Model> {
+impl ModelledDrive {
+    fn new(config: &Config, kind: RelocationKind) -> Result<ModelledDrive> {
         let relocation = kind.build(config);
         let device = Device::new(config.clone(), &*relocation).map_err(CommandError::usage)?;
-        Ok(Model { device, relocation })
+        Ok(ModelledDrive { device, relocation })
     }
 
     fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
@@ -156,25 +316,38 @@ impl Model {
 
 fn follow(
     seen: &Receiver<Seen>,
-    [mut baseline, mut steered]: [Model; 2],
+    mut drives: Vec<[ModelledDrive; 2]>,
+    drawn: Drawn,
     counted: &Mutex<Counted>,
 ) {
     while let Ok(next) = seen.recv() {
-        // A model refuses only what is beyond its drive, and no request is.
-        let _ = match next {
-            Seen::Wrote(pages, stream) => baseline
-                .write(pages, StreamId::DEFAULT)
-                .and_then(|()| steered.write(pages, stream)),
-            Seen::Discarded(pages) => baseline
-                .device
-                .discard(pages)
-                .and_then(|()| steered.device.discard(pages)),
+        take(&mut drives, next);
+        for next in seen.try_iter().take(PUBLISHED_EACH) {
+            take(&mut drives, next);
+        }
+        let of = |at: usize| -> Vec<Counters> {
+            let pairs = drives.iter();
+            pairs.map(|pair| *pair[at].device.counters()).collect()
         };
-        *counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted {
-            baseline: *baseline.device.counters(),
-            steered: *steered.device.counters(),
-        };
+        *counted.lock().unwrap_or_else(PoisonError::into_inner) =
+            Counted::of(&of(0), &of(1), drawn);
     }
+}
+
+/// Has the models of a sample do what was decided. A model refuses only what is beyond its drive, and no request is.
+fn take(drives: &mut [[ModelledDrive; 2]], seen: Seen) {
+    let _ = match seen {
+        Seen::Wrote(number, pages, stream) => {
+            let [baseline, steered] = &mut drives[number];
+            let written = baseline.write(pages, StreamId::DEFAULT);
+            written.and_then(|()| steered.write(pages, stream))
+        }
+        Seen::Discarded(number, pages) => {
+            let [baseline, steered] = &mut drives[number];
+            let discarded = baseline.device.discard(pages);
+            discarded.and_then(|()| steered.device.discard(pages))
+        }
+    };
 }
 
 /// The drive that nobody steers: of the same flash, with copies in a stream of their own. FDP's relocation has that already.
@@ -190,31 +363,38 @@ fn one_stream(config: &Config, kind: RelocationKind) -> (Config, RelocationKind)
     (one, RelocationKind::Gc)
 }
 
-/// A model of a drive: its size and reclaim unit are the drive's own, its spare is what it is said to be.
-pub fn model(drive: &SteeredDrive, streams: u16, spare: f64) -> (Config, RelocationKind) {
-    let page_bytes = PAGE_BYTES;
-    let bytes = drive.abilities().bytes;
-    let unit_bytes = drive.unit_bytes().unwrap_or(UNIT_BYTES);
-    let pages_per_unit = (unit_bytes / page_bytes).max(1);
-    let logical_pages = bytes / page_bytes;
+/// A model of a drive: its size and reclaim unit are the drive's own, its spare is what it is said to be. At a rate, a
+/// page stands for several.
+pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Model {
+    let one_of = u64::from(rate.pages());
+    let pages_per_unit = (unit_bytes(drive) / PAGE_BYTES).max(1);
+    let logical_pages = drive.abilities().bytes / PAGE_BYTES;
     let physical = (logical_pages as f64 * (1.0 + spare)) as u64;
     let fewest = logical_pages.div_ceil(pages_per_unit) + 4;
-    let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let kind = match drive.directive() {
         Directive::Placement => RelocationKind::Fdp,
         Directive::Streams => RelocationKind::Mixed,
     };
     let mut config = Config {
-        page_bytes: small(page_bytes),
+        page_bytes: small(PAGE_BYTES * one_of),
         host_streams: streams,
         ..Config::new(
-            small(logical_pages),
-            small(pages_per_unit),
+            small(logical_pages.div_ceil(one_of)),
+            small((pages_per_unit / one_of).max(1)),
             small(physical.div_ceil(pages_per_unit).max(fewest)),
         )
     };
     config.internal_streams = kind.internal_streams(&config);
-    (config, kind)
+    Model { config, kind, rate }
+}
+
+/// The reclaim unit of a drive.
+pub fn unit_bytes(drive: &SteeredDrive) -> u64 {
+    drive.unit_bytes().unwrap_or(UNIT_BYTES)
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -222,16 +402,85 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_too_large_for_a_model_unasked_is_reported_with_the_memory_that_one_needs() {
-        assert_eq!(unmodelled(Wanted::Auto, MODELLED_BYTES), None);
-        assert_eq!(unmodelled(Wanted::Off, 8 << 40), None);
-        assert_eq!(unmodelled(Wanted::On, 8 << 40), None);
-        let words = unmodelled(Wanted::Auto, 8 << 40).unwrap();
+    fn a_drive_is_modelled_whole_by_samples_or_not_at_all() {
+        const MIB: u64 = 1 << 20;
+        let extent = |wanted, bytes| Extent::of(wanted, bytes, 64 * MIB);
+        let rate = |one_of| Extent::At(Rate::one_of(one_of).unwrap());
+        assert_eq!(extent(Wanted::Auto, WHOLE_BYTES), rate(1));
+        assert_eq!(extent(Wanted::On, 8 << 40), rate(1));
+        assert_eq!(extent(Wanted::Off, 8 << 40), Extent::Nothing);
+        // 2^28 pages: four samples of 2^20 at 1/256 take 80 MiB.
+        assert_eq!(extent(Wanted::Auto, 1 << 40), rate(256));
+        // Of 16,384 pages a unit must keep sixteen.
+        assert_eq!(extent(Wanted::Auto, 8 << 40), rate(1024));
+        assert_eq!(Extent::of(Wanted::Auto, 8 << 40, 8 << 30), rate(2048));
+        assert_eq!(extent(Wanted::Auto, 8 << 40).limitation(), None);
+        // A unit of an odd number of pages cannot be sampled.
+        let odd = Extent::of(Wanted::Auto, 1 << 40, 4096 * 4095);
+        let words = odd.limitation().unwrap();
         assert!(
-            words.contains("64.00 GiB") && words.contains("`--shadow on`"),
+            words.contains("larger than 64.00 GiB") && words.contains("`--shadow on`"),
             "{words}"
         );
-        assert!(words.contains("40.00 GiB of memory"), "{words}");
+        assert!(words.contains("20.00 GiB of memory"), "{words}");
+    }
+
+    /// Counts of the models of a drive of 512 units after writes that a sixteenth of the pages get most of, in a stream of their
+    /// own.
+    fn modelled(rate: Rate) -> Counted {
+        let one_of = rate.pages();
+        let mut config = Config {
+            page_bytes: 4096 * one_of,
+            host_streams: 2,
+            ..Config::new((1 << 18) / one_of, 512 / one_of, 560)
+        };
+        let kind = RelocationKind::Fdp;
+        config.internal_streams = kind.internal_streams(&config);
+        let (shadow, mut witness) = Shadow::start(Model { config, kind, rate }).unwrap();
+        let mut state = 1_u64;
+        for step in 0..1_u64 << 20 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let drawn = (state >> 33) as u32;
+            let is_hot = step % 8 != 0;
+            let page = drawn % (1 << if is_hot { 14 } else { 18 });
+            witness.wrote(PageRange::new(page, 1), StreamId(u16::from(is_hot)));
+            // The test waits for the models, as a server would not.
+            while step % 4096 == 0 && shadow.missed.load(Ordering::Relaxed) == 0 && step > 0 {
+                let seen = shadow.counted().baseline.host_pages;
+                if seen + (1 << 15) * u64::from(one_of) >= step {
+                    break;
+                }
+                thread::yield_now();
+            }
+        }
+        drop(witness);
+        let (counted, missed, _) = shadow.finish();
+        assert_eq!(missed, 0);
+        counted
+    }
+
+    #[test]
+    fn samples_tell_what_the_whole_drive_does_within_their_errors() {
+        let whole = modelled(Rate::WHOLE);
+        let sampled = modelled(Rate::one_of(16).unwrap());
+        assert_eq!((whole.steered.error, whole.baseline.error), (None, None));
+        for (whole, sampled) in [
+            (whole.steered, sampled.steered),
+            (whole.baseline, sampled.baseline),
+        ] {
+            let off = (whole.waf.unwrap() - sampled.waf.unwrap()).abs();
+            assert!(off <= sampled.error.unwrap(), "{whole:?} {sampled:?}");
+            let pages = sampled.host_pages.abs_diff(whole.host_pages);
+            assert!(pages * 50 < whole.host_pages, "{whole:?} {sampled:?}");
+        }
+        let ((saved, none), (mean, error)) = (whole.saved.unwrap(), sampled.saved.unwrap());
+        assert!(saved > 0.05 && none == 0.0, "{whole:?}");
+        assert!(
+            (saved - mean).abs() <= error + 0.02,
+            "{whole:?} {sampled:?}"
+        );
     }
 
     #[test]
@@ -243,7 +492,7 @@ mod tests {
         let (one, kind) = one_stream(&config, RelocationKind::Mixed);
         assert_eq!((kind, one.host_streams), (RelocationKind::Gc, 1));
         assert_eq!(one.physical_units, config.physical_units);
-        let mut model = Model::new(&one, kind).unwrap();
+        let mut model = ModelledDrive::new(&one, kind).unwrap();
         // Even pages are written again and again; odd ones stay, and are copied.
         for page in (0..1024).chain((0..4096).map(|step| step % 512 * 2)) {
             model

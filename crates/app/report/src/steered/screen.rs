@@ -87,9 +87,9 @@ impl Steered {
             };
             words += &format!(
                 "; modelled {}{}, in one stream {}{}",
-                ratio(shadow.steered.waf),
+                shadow.steered.waf_text(),
                 now(since(|shadow| &shadow.steered)),
-                ratio(shadow.baseline.waf),
+                shadow.baseline.waf_text(),
                 now(since(|shadow| &shadow.baseline)),
             );
         }
@@ -183,6 +183,14 @@ impl Drive {
 }
 
 impl Modelled {
+    /// The WAF, with its error where it has one.
+    fn waf_text(&self) -> String {
+        match self.error {
+            Some(error) => format!("{} ± {error:.3}", ratio(self.waf)),
+            None => ratio(self.waf),
+        }
+    }
+
     fn since(&self, before: &Modelled) -> Option<f64> {
         let host = self.host_pages.checked_sub(before.host_pages)?;
         let copied = self.copied_pages.checked_sub(before.copied_pages)?;

@@ -22,8 +22,10 @@ function steeredFacts(steered) {
     facts.push(fact("The drive's own WAF", tellRatioExactly(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
   }
   if (shadow) {
-    facts.push(fact("Modelled", tellRatioExactly(shadow.steered.waf), "the same writes on a model of the drive, in these streams"));
-    facts.push(fact("Without streams", tellRatioExactly(shadow.baseline.waf), "the same model, in one stream with copies apart"));
+    const sampled = (shadow.sample ?? "1/1") === "1/1" ? "a model of the drive" : `models of ${shadow.sample} of the drive`;
+    const within = ({ error }) => (error ? `, ± ${error.toFixed(3)}` : "");
+    facts.push(fact("Modelled", tellRatioExactly(shadow.steered.waf), `the same writes on ${sampled}, in these streams${within(shadow.steered)}`));
+    facts.push(fact("Without streams", tellRatioExactly(shadow.baseline.waf), `the same, in one stream with copies apart${within(shadow.baseline)}`));
   }
   facts.push(fact("Failed requests", tellCount(steered.errors), "since the command began", steered.errors === 0 ? "good small" : "bad small"));
   return facts;
