@@ -18,6 +18,7 @@ mod oracle;
 mod oracle_rate;
 mod pcstream;
 mod pcstream_fcfs;
+mod placed;
 mod sepbit;
 mod sequential;
 mod sfs;
@@ -67,6 +68,13 @@ pub const SCHEMES: &[Scheme] = &[
         relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
         summary: "the application's own write hints, as asked for: the papers' Manual",
         source: "Linux F_SET_RW_HINT; stream = hint - 1 as in Linux 4.13 to 5.17",
+    },
+    Scheme {
+        name: "placed",
+        host: || Box::<placed::Parameters>::default(),
+        relocation: DeviceHalf::Relocation(RelocationKind::Mixed),
+        summary: "the placements that the program named itself, by NVMe passthrough",
+        source: "NVM Express TP4146 (FDP)",
     },
     Scheme {
         name: "manual",

@@ -54,6 +54,17 @@ pub struct Placement {
     pub placement: u16,
 }
 
+/// The role of a context whose writes name a placement.
+pub fn placed_role(role: &str, placement: u16) -> String {
+    format!("{role} (placement {placement})")
+}
+
+/// The placement in a role that [`placed_role`] made.
+pub fn placement_of_role(role: &str) -> Option<u16> {
+    let (_, rest) = role.rsplit_once(" (placement ")?;
+    rest.strip_suffix(')')?.parse().ok()
+}
+
 /// One of several programs on one drive: a control group with all below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tenant {

@@ -77,7 +77,7 @@ mod sample;
 #[cfg(feature = "files")]
 mod whole_file;
 
-pub use capture::{Capture, File, Placement, Tables, Tenant};
+pub use capture::{Capture, File, Placement, Tables, Tenant, placed_role, placement_of_role};
 pub use context::{Context, ContextKind, Frame};
 #[cfg(feature = "files")]
 pub use error::TraceError;

@@ -1,8 +1,11 @@
 //! The assembler: from records of the kernel side to [`Io`] and the tables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anabranch_trace::{Context, ContextId, ContextKind, File, Io, Operation, Tenant, WriteHint};
+use anabranch_trace::{
+    Context, ContextId, ContextKind, File, Io, Operation, Placement, Tenant, WriteHint,
+};
 
 use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::{ContextTable, FoldLimits};
@@ -25,6 +28,8 @@ pub(crate) struct Assembler {
     writers: KnownWriters,
     contexts: ContextTable,
     files: FileTable,
+    /// The placement that a context's writes name themselves.
+    placements: BTreeMap<ContextId, u16>,
     /// Number of writes whose writer is not known.
     nameless: u64,
     /// Number of writes that reached the device with another hint than their file was granted.
@@ -41,6 +46,7 @@ impl Assembler {
             writers: KnownWriters::new(),
             contexts: ContextTable::new(limits),
             files: FileTable::new(limits.max_files),
+            placements: BTreeMap::new(),
             nameless: 0,
             astray: 0,
         }
@@ -91,6 +97,17 @@ impl Assembler {
             Some(_) => self.writers.get(writer).map_or(0, |known| known.tenant),
             None => self.files.tenant(file),
         }
+    }
+
+    /// The placements that programs named themselves, by context.
+    pub(crate) fn placements(&self) -> Vec<Placement> {
+        let placements = self.placements.iter();
+        placements
+            .map(|(context, &placement)| Placement {
+                context: context.0,
+                placement,
+            })
+            .collect()
     }
 
     /// Counts of the requests left out so far.
@@ -241,10 +258,17 @@ impl Assembler {
     }
 
     fn context(&mut self, event: &IoEvent, generation: u8) -> (ContextId, Option<Reply>) {
-        match self.writers.get(event.writer) {
+        let known = match event.placement {
+            Some(placement) => self.writers.placed(event.writer, placement, &self.contexts),
+            None => self.writers.get(event.writer),
+        };
+        match known {
             Some(known) => {
                 let contexts = &mut self.contexts;
                 let context = contexts.attribute(&known.claims, generation, event.length_bytes);
+                let placement = event.placement;
+                self.placements
+                    .extend(placement.map(|placement| (context, placement)));
                 (context, None)
             }
             None => {
@@ -285,7 +309,48 @@ mod tests {
                 generation: 1,
                 dev: 7,
             },
+            placement: None,
         })
+    }
+
+    /// A write that names a placement itself.
+    fn placed(writer: u64, placement: u16) -> Event {
+        let Event::Io(event) = io(writer, 1) else {
+            panic!("a request");
+        };
+        Event::Io(IoEvent {
+            placement: Some(placement),
+            ..event
+        })
+    }
+
+    #[test]
+    fn each_placement_that_a_writer_names_is_a_context_of_its_own() {
+        let mut assembler = Assembler::new(FoldLimits::default());
+        accept(&mut assembler, stack(7, WriterKind::Kernel, "cache"));
+        let mut context = |event| accept(&mut assembler, event).0[0].context;
+        let (first, second) = (context(placed(7, 1)), context(placed(7, 2)));
+        assert_eq!(context(placed(7, 1)), first);
+        let unnamed = context(io(7, 1));
+        assert!(first != second && first != unnamed && second != unnamed);
+        let placements = [(first, 1), (second, 2)].map(|(context, placement)| Placement {
+            context: context.0,
+            placement,
+        });
+        assert_eq!(assembler.placements(), placements);
+        let roles: Vec<String> = assembler
+            .contexts_from(1)
+            .into_iter()
+            .map(|context| context.role)
+            .collect();
+        assert_eq!(
+            roles,
+            ["cache (placement 1)", "cache (placement 2)", "cache"]
+        );
+        // A writer that is not known has no placement either.
+        let (ios, reply) = accept(&mut assembler, placed(8, 1));
+        assert_eq!(ios[0].context, ContextId::UNKNOWN);
+        assert!(matches!(reply, Some(Reply::Resend(8))));
     }
 
     fn stack(hash: u64, kind: WriterKind, comm: &str) -> Event {

@@ -27,6 +27,14 @@ fn kernel_number(number: u64) -> u32 {
     ((major(number) as u32 & 0xfff) << 20) | (minor(number) as u32 & 0xf_ffff)
 }
 
+/// Whether a whole device is a namespace of an NVMe drive, by the kernel's name of it.
+pub(crate) fn is_nvme(device: u32) -> bool {
+    let node = format!("/sys/dev/block/{}:{}", device >> 20, device & 0xf_ffff);
+    let place = fs::canonicalize(node).unwrap_or_default();
+    let name = place.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("nvme"))
+}
+
 /// The number of the btrfs that this thread sees mounted from a device or a partition of it; 0 where there is none. Its super
 /// block names no device, since it may lie on several. The mount names one of these alone. The kernel side learns the number
 /// from the first request to any of them.

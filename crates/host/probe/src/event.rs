@@ -73,6 +73,8 @@ pub(crate) struct IoEvent {
     pub writer: u64,
     /// The key of the file; all zero where there is none.
     pub file: FileKey,
+    /// The placement that a program named itself, with a command that it passed to the drive.
+    pub placement: Option<u16>,
 }
 
 /// The writer that a hash stands for.
@@ -146,7 +148,8 @@ impl Event {
     pub(crate) fn decode(record: &[u8]) -> Result<Event, MalformedRecord> {
         let mut fields = Fields(record);
         match fields.u32()? {
-            1 => fields.io(),
+            1 => fields.io().map(Event::Io),
+            6 => fields.passed(),
             2 => fields.stack(0),
             5 => fields.stack(SCAN_WORDS),
             3 => fields.process(),
@@ -246,9 +249,19 @@ impl Fields<'_> {
         })
     }
 
-    fn io(mut self) -> Result<Event, MalformedRecord> {
-        let [operation, hint, hint_granted, request_hint] = self.bytes()?;
+    /// A request, and behind it one more than the placement that it names.
+    fn passed(mut self) -> Result<Event, MalformedRecord> {
+        let io = self.io()?;
+        let placement = self.u64()?.checked_sub(1).map(u16::try_from).transpose();
         Ok(Event::Io(IoEvent {
+            placement: placement.map_err(|_| MalformedRecord)?,
+            ..io
+        }))
+    }
+
+    fn io(&mut self) -> Result<IoEvent, MalformedRecord> {
+        let [operation, hint, hint_granted, request_hint] = self.bytes()?;
+        Ok(IoEvent {
             operation,
             hint,
             hint_granted: hint_granted != 0,
@@ -258,7 +271,8 @@ impl Fields<'_> {
             length_bytes: self.u64()?,
             writer: self.u64()?,
             file: self.file()?,
-        }))
+            placement: None,
+        })
     }
 
     fn stack(mut self, words: usize) -> Result<Event, MalformedRecord> {
@@ -326,8 +340,26 @@ mod tests {
                 generation: 13,
                 dev: 14,
             },
+            placement: None,
         };
         assert_eq!(Event::decode(&io_record()), Ok(Event::Io(expected)));
+    }
+
+    #[test]
+    fn a_request_that_was_passed_has_its_placement_behind_it() {
+        let placement = |word: u64| {
+            let mut record = io_record();
+            record[0] = 6;
+            record.extend(word.to_ne_bytes());
+            Event::decode(&record).map(|event| match event {
+                Event::Io(io) => (io.offset_bytes, io.placement),
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(placement(0), Ok((4096, None)));
+        assert_eq!(placement(1), Ok((4096, Some(0))));
+        assert_eq!(placement(65536), Ok((4096, Some(65535))));
+        assert_eq!(placement(65537), Err(MalformedRecord));
     }
 
     #[test]

@@ -121,6 +121,7 @@ impl Handover {
             groups: !options.tenants.is_empty(),
             generations: options.generations,
             ring_bytes: RING_BYTES,
+            passed: false,
             form: Form::Handover {
                 pins: options.pins.clone(),
             },

@@ -51,6 +51,8 @@ pub(crate) struct Settings {
     pub groups: bool,
     pub generations: bool,
     pub ring_bytes: u32,
+    /// Whether commands that programs pass to the drive themselves are seen: an NVMe drive's.
+    pub passed: bool,
     pub form: Form,
 }
 
@@ -292,6 +294,8 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_read_pages" | "on_map_pages") => settings.generations && support.sees_reads,
             Some(REPLY | "on_exit") => true,
+            Some("on_issue") => settings.passed,
+            Some("on_pass" | "on_pass_and_wait") => settings.passed && hooks.hints == Some(FCNTL),
             Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)

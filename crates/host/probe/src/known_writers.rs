@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use anabranch_trace::{ContextKind, Operation};
+use anabranch_trace::{ContextKind, Operation, placed_role};
 
 use crate::address_space::{AddressSpace, AddressSpaces};
 use crate::bounded::BoundedMap;
@@ -27,6 +27,9 @@ const MAX_UNPLACED_EACH: usize = 16;
 const MIN_FRAMES: usize = 3;
 /// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
 const SCANNED_FRAMES: usize = 8;
+
+/// An odd number that tells the hashes of a writer's placements apart (2^64 over the golden ratio; our choice).
+const PLACEMENT_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Record of a writer.
 #[derive(Debug)]
@@ -72,6 +75,25 @@ impl KnownWriters {
     /// Wants only the writes of `whose`, or everybody's if that is empty.
     pub(crate) fn only(&mut self, whose: &[CaptureFilter]) {
         self.wanted = (!whose.is_empty()).then(|| Wanted::new(whose.to_vec()));
+    }
+
+    /// Returns the record of a writer whose writes name a placement: a role of its own for each, so that no two of them
+    /// share a context. A thread's own name cannot say so, since roles have no digits.
+    pub(crate) fn placed(
+        &mut self,
+        hash: u64,
+        placement: u16,
+        contexts: &ContextTable,
+    ) -> Option<&Known> {
+        let own = hash ^ (1 + u64::from(placement)).wrapping_mul(PLACEMENT_FACTOR);
+        if self.get(own).is_none() {
+            let known = self.get(hash)?;
+            let (mut writer, tenant) = (known.claims.writer.clone(), known.tenant);
+            writer.role = placed_role(&writer.role, placement).into();
+            let claims = self.claims.share(Arc::new(contexts.claims(writer)));
+            self.writers.insert(own, Ok(Known { claims, tenant }));
+        }
+        self.get(own)
     }
 
     /// Goes by these tenants, if there are any.

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anabranch_trace::{Context, File, Io, Sampled, Tenant, unnamed_functions};
+use anabranch_trace::{Context, File, Io, Placement, Sampled, Tenant, unnamed_functions};
 use nix::time::{ClockId, clock_gettime};
 use tracing::{debug, info};
 
 use crate::assembler::Assembler;
 use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::FoldLimits;
-use crate::device_number::device_number;
+use crate::device_number::{device_number, is_nvme};
 use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::sampling::Untold;
@@ -85,6 +85,8 @@ pub struct Captured {
     pub files: Vec<File>,
     /// The tenants by control group.
     pub tenants: Vec<Tenant>,
+    /// The placements that programs named themselves, by context.
+    pub placements: Vec<Placement>,
     /// Records that were lost, as [`Probe::lost_events`] counts them.
     pub lost_events: u64,
     /// Sentences on what could not be seen.
@@ -108,13 +110,15 @@ impl Probe {
     pub fn attach(options: &ProbeOptions) -> Result<Probe, ProbeError> {
         let support = support::check()?;
         debug!(?support, "what this kernel offers");
+        let device = device_number(&options.device)?;
         let settings = Settings {
-            device: device_number(&options.device)?,
+            device,
             reads: options.reads,
             hints: options.hints,
             groups: !options.tenants.is_empty(),
             generations: options.generations,
             ring_bytes: options.ring_bytes,
+            passed: is_nvme(device),
             form: Form::Capture,
         };
         let tenants = Tenants::of(&options.tenants)?;
@@ -227,6 +231,7 @@ impl Probe {
         let lost_events = self.kernel_side.found_full() + skipped.events();
         drop(self.kernel_side);
         let tenants = self.assembler.tenants().to_vec();
+        let placements = self.assembler.placements();
         let (mut contexts, files, more) = self.assembler.finish();
         let mut limitations = self.limitations;
         limitations.extend(unnamed(symbolise(&mut contexts, is_wanted)));
@@ -243,6 +248,7 @@ impl Probe {
             contexts,
             files,
             tenants,
+            placements,
             lost_events,
             limitations,
         }

@@ -170,6 +170,7 @@ impl Capturing {
             contexts,
             files,
             tenants,
+            placements,
             lost_events,
             limitations,
         } = self.probe.finish(&mut || {
@@ -191,7 +192,7 @@ impl Capturing {
             drive,
             sampled: self.sampled,
             tenants,
-            placements: Vec::new(),
+            placements,
         };
         let tables = Tables {
             contexts,

@@ -21,6 +21,7 @@ mod faults;
 mod hints;
 mod machine;
 mod page;
+mod passed;
 mod qemu;
 mod reboot;
 mod scsi;

@@ -7,7 +7,7 @@ use ahash::RandomState;
 use fnv::FnvHasher;
 
 use super::parse_error::ParseError;
-use crate::capture::{Capture, File, Placement, Tables};
+use crate::capture::{Capture, File, Placement, Tables, placed_role};
 use crate::context::{Context, ContextKind, Frame};
 use crate::io::{ContextId, FileId};
 
@@ -150,7 +150,7 @@ impl Names {
         placement: u16,
     ) -> Result<ContextId, ParseError> {
         let text = String::from_utf8_lossy(command);
-        let role = format!("{} (placement {placement})", role(&text));
+        let role = placed_role(&role(&text), placement);
         let before = self.contexts.len();
         let id = self.add(kind(&text), role)?;
         if self.contexts.len() > before {

@@ -25,6 +25,7 @@ enum event_type {
 	EVENT_PROCESS = 3,
 	EVENT_FILE = 4,
 	EVENT_EARLY_STACK = 5, /* a stack event, and the stack's first SCAN_WORDS words behind it */
+	EVENT_PASSED = 6, /* a request that a program passed to an NVMe drive itself, and a word behind it: 1 + its placement, 0 for none */
 };
 
 /* As anabranch_trace::Operation. */

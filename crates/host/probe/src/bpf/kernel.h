@@ -53,6 +53,30 @@ struct block_device {
 	void *bd_holder;
 };
 
+struct queue_limits {
+	unsigned int logical_block_size;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+	struct queue_limits limits;
+	void *queuedata;
+};
+
+/* A namespace by one path, and by all: the kernel's own module may have these types. */
+struct nvme_ns_head {
+	struct gendisk *disk;
+};
+
+struct nvme_ns {
+	struct nvme_ns_head *head;
+};
+
+struct request {
+	struct request_queue *q;
+	__u32 cmd_flags;
+};
+
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
@@ -199,6 +223,8 @@ enum req_op {
 	REQ_OP_DISCARD = 3,
 	REQ_OP_SECURE_ERASE = 5,
 	REQ_OP_WRITE_ZEROES = 9,
+	REQ_OP_DRV_IN = 34,
+	REQ_OP_DRV_OUT = 35,
 };
 
 /* The bits move from version to version; the loader puts the right ones in. */

@@ -8,6 +8,7 @@
 #include "reader.bpf.h"
 #include "ring.bpf.h"
 #ifndef HANDOVER
+#include "passed.bpf.h"
 #include "sample.bpf.h"
 #endif
 #include "writer.bpf.h"
@@ -470,6 +471,59 @@ int BPF_PROG(on_syscall_exit, struct pt_regs *regs, long result)
 #endif
 	return 0;
 }
+
+#ifndef HANDOVER
+/* The number of the namespace that a path leads to: of a drive that may have several, a path's own disk is hidden. */
+static __always_inline __u32 behind_path(struct request_queue *queue)
+{
+	struct nvme_ns *path = queue->queuedata;
+
+	if (!bpf_core_field_exists(struct nvme_ns_head, disk) || !bpf_core_field_exists(struct nvme_ns, head))
+		return 0;
+	return BPF_CORE_READ(path, head, disk, part0, bd_dev);
+}
+
+/* Is this a command that a program passes to the target? */
+static __always_inline bool is_passed(struct request *request)
+{
+	__u32 code = request->cmd_flags & OPERATION_MASK;
+	struct request_queue *queue = request->q;
+
+	if (code != REQ_OP_DRV_OUT && code != REQ_OP_DRV_IN)
+		return false;
+	return queue->disk->part0->bd_dev == config.device || behind_path(queue) == config.device;
+}
+
+/* A kernel's pointer as a number: negated twice, the verifier takes it for one. */
+static __always_inline __u64 number_of(const void *pointer)
+{
+	__u64 address = (__u64)pointer;
+
+	asm volatile("%0 = -%0\n\t%0 = -%0" : "+r"(address));
+	return address;
+}
+
+/* These are loaded for NVMe drives alone. What runs for each request of the machine is read without a call. */
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_issue, struct request *request)
+{
+	return is_passed(request) ? take_passed(number_of(request), request->q->limits.logical_block_size) : 0;
+}
+
+/* By io_uring. */
+SEC("fentry/blk_execute_rq_nowait")
+int BPF_PROG(on_pass, struct request *request)
+{
+	return is_passed(request) ? note_passing(number_of(request)) : 0;
+}
+
+/* By a call that waits (ioctl). */
+SEC("fentry/blk_execute_rq")
+int BPF_PROG(on_pass_and_wait, struct request *request)
+{
+	return is_passed(request) ? note_passing(number_of(request)) : 0;
+}
+#endif
 
 /*
  * Before a process lets go of its memory, the last look at where it has code,

@@ -80,6 +80,7 @@ struct scratch {
 	__u64 words[SCAN_WORDS]; /* behind the stack event: the two are sent as one */
 	struct file_event file;
 	struct io_event io;
+	__u64 placement; /* behind the request: the two are sent as one */
 };
 
 enum slot {
@@ -92,6 +93,8 @@ enum slot {
 	SLOT_HINT,
 #ifndef HANDOVER
 	SLOT_RENAME,
+	SLOT_PASSED,
+	SLOT_ISSUED,
 #endif
 	SLOTS,
 };
