@@ -438,7 +438,7 @@ fn remove_pins(pins: &Path) -> Result<(), ProbeError> {
 mod tests {
     use super::*;
 
-    fn told(roles: &[(ContextKind, &str)], found: u64, by_kernel: u64) -> Option<String> {
+    fn sentence(roles: &[(ContextKind, &str)], found: u64, by_kernel: u64) -> Option<String> {
         let rows = roles.iter().enumerate();
         let contexts: Vec<Context> = rows
             .map(|(row, &(kind, role))| Context::new(ContextId(row as u32), 0, kind, role))
@@ -459,19 +459,19 @@ mod tests {
             (ContextKind::Kernel, "dmcrypt_write/:"),
             (ContextKind::Metadata, "kworker"),
         ];
-        let words = told(&roles, 800, 100).unwrap();
+        let words = sentence(&roles, 800, 100).unwrap();
         assert!(words.starts_with("12.5 % of the pages"), "{words}");
         assert!(words.contains("(dmcrypt_write/:, md_raid)"), "{words}");
         assert!(words.contains("--perf-no_write_workqueue"), "{words}");
-        let words = told(&roles[..2], 800, 100).unwrap();
+        let words = sentence(&roles[..2], 800, 100).unwrap();
         assert!(!words.contains("cryptsetup"), "{words}");
     }
 
     #[test]
     fn less_than_a_hundredth_is_not_told() {
         let roles = [(ContextKind::Kernel, "kworker/u:")];
-        assert!(told(&roles, 100, 1).is_some());
-        assert_eq!(told(&roles, 101, 1), None);
-        assert_eq!(told(&roles, 0, 0), None);
+        assert!(sentence(&roles, 100, 1).is_some());
+        assert_eq!(sentence(&roles, 101, 1), None);
+        assert_eq!(sentence(&roles, 0, 0), None);
     }
 }

@@ -14,8 +14,8 @@ use crate::{
 const MAX_CONTEXTS: usize = 1 << 16;
 
 /// Follows the placements that a program named with its own commands to an NVMe drive (`DSPEC`). Placement n is stream n.
-/// What names none, or one that the drive does not have, goes to stream 0, as FDP has it for a placement identifier that
-/// is not there (NVM Express Base 2.0, 8.7; TP4146).
+/// Stream 0 has the writes that name none, or one that the drive does not have, as FDP has it for a placement identifier
+/// that is not there (NVM Express Base 2.0, 8.7; TP4146).
 ///
 /// Memory: 2 bytes for each of at most 65,536 contexts.
 #[derive(Debug, Clone)]
