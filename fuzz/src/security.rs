@@ -1,6 +1,6 @@
 //! What authenticates: messages of hosts, one after the other, and secrets as texts.
 
-use anabranch_nvme::security::{
+use anabranch_security::{
     Demand, DhGroup, Exchange, Form, Hash, Message, Names, Pair, Secret, list,
 };
 

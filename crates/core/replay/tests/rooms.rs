@@ -20,7 +20,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("placement", &["trace", "lifetime", "ssd"]),
     ("probe", &["trace"]),
     ("disk", &["ssd"]),
-    ("nvme", &["ssd"]),
+    ("security", &[]),
+    ("nvme", &["ssd", "security"]),
     ("scsi", &["ssd", "nvme"]),
     // A host: tests know it, and the command for `calibrate`.
     ("initiator", &[]),
@@ -83,6 +84,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "placement",
             "probe",
             "disk",
+            "security",
             "nvme",
             "scsi",
             "counters",

@@ -1,5 +1,7 @@
 //! Connect: how a host makes a TCP connection a queue (§6.3).
 
+use anabranch_security::is_name;
+
 use crate::{
     command::Command,
     wire::{self, array_at, put, put_text, u16_at, u32_at, u128_at},
@@ -9,8 +11,6 @@ use crate::{
 pub const CONNECT_DATA: usize = 1024;
 /// Bytes of a name's field; the name itself is at most 223 (§4.7).
 const NAME_FIELD: usize = 256;
-/// Longest name.
-const MOST_NAME: usize = 223;
 /// The controller identifier of a host that asks for any.
 pub const ANY_CONTROLLER: u16 = 0xffff;
 
@@ -105,11 +105,6 @@ fn name(data: &[u8], at: u16) -> Result<String, u16> {
     let field: [u8; NAME_FIELD] = array_at(data, at.into());
     let text = wire::text(&field).filter(|name| is_name(name));
     text.map(str::to_owned).ok_or(at)
-}
-
-/// Whether a text can be the name of a host or a subsystem.
-pub fn is_name(name: &str) -> bool {
-    (1..=MOST_NAME).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod offline;
 mod sliced;
 mod transfers;
 
+use anabranch_security::{Names, Tls};
 use std::{net::SocketAddr, sync::Arc};
 
 use socket2::{SockRef, TcpKeepalive};
@@ -37,7 +38,6 @@ use crate::{
     options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
     pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
     places::Place,
-    security::{Names, Tls},
     target::Target,
     totals::Tally,
 };

@@ -53,7 +53,6 @@ pub mod namespace;
 pub mod options;
 pub mod pdu;
 mod places;
-pub mod security;
 mod server;
 pub mod store;
 mod target;

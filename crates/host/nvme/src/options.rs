@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use crate::security::Keys;
+use anabranch_security::Keys;
 
 /// Limits and names of a target. All counts that a host may drive up have their bound here.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 mod ticking;
 
+use anabranch_security::{ErrorStack, Tls};
 use std::{
     io,
     net::SocketAddr,
@@ -10,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use openssl::error::ErrorStack;
 use thiserror::Error;
 use tokio::{
     net::TcpListener,
@@ -26,7 +26,6 @@ use crate::{
     metrics::{self, More},
     options::DISCOVERY,
     places::Places,
-    security::Tls,
     target::Target,
 };
 

@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use anabranch_security::is_name;
 use anabranch_ssd::{
     PageRange,
     streams::{Scope, StreamHost},
@@ -18,7 +19,6 @@ use crate::{
     checkpoint::{Checkpoint, CheckpointError, Mark, Source},
     clock::Clock,
     completion::Status,
-    connect::is_name,
     controller::{Controller, Controllers},
     drive::{Hint, Mode, ServedDrive, touched},
     extent::Extent,

@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
+use anabranch_security::{Form, Keys, Secret};
 use anabranch_nvme::{
     pdu::{Digests, Encoder, Initialize, Side},
-    security::{Form, Keys, Secret},
 };
 use harness::{SUBSYSTEM, Served, streams_drive};
 use openssl::{

@@ -6,10 +6,9 @@ mod harness;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use anabranch_security::{Demand, DhGroup, Form, Hash, Keys, Secret, is_name};
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer};
 use anabranch_nvme::{
-    connect::is_name,
-    security::{Demand, DhGroup, Form, Hash, Keys, Secret},
 };
 use harness::{SUBSYSTEM, Served, status, streams_drive};
 use openssl::{hash::MessageDigest, pkey::PKey, sign::Signer};

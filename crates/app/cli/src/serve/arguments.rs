@@ -6,7 +6,7 @@ use std::{
 };
 
 use anabranch_compare::DriveOptions;
-use anabranch_nvme::security::{DhGroup, Hash};
+use anabranch_security::{DhGroup, Hash};
 use anabranch_ssd::relocate::RelocationKind;
 use anabranch_trace::Rate;
 use clap::{Args, ValueEnum};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anabranch_compare::small_file;
-use anabranch_nvme::security::{Demand, Form, Keys, Secret, list};
+use anabranch_security::{Demand, Form, Keys, Secret, list};
 use nix::unistd::geteuid;
 
 use super::ServeArguments;

@@ -1,5 +1,6 @@
 //! A queue whose host has not authenticated yet: AUTH_Send and AUTH_Receive (§6.1, §6.2).
 
+use anabranch_security::{Exchange, SECURITY_PROTOCOL, SPECIFIC};
 use tracing::{info, warn};
 
 use super::{Connection, Role, fabrics::Refusal};
@@ -8,7 +9,6 @@ use crate::{
     completion::{Answer, Status},
     connect::ConnectData,
     controller::Purpose,
-    security::{Exchange, SECURITY_PROTOCOL, SPECIFIC},
     wire::{u8_at, u32_at},
 };
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use openssl::error::ErrorStack;
 use thiserror::Error;
 
-use super::{
+use crate::{
     exchange::{Exchange, Names},
     group::DhGroup,
     hash::Hash,
+    name::is_name,
     secret::{BadSecret, Form, Secret},
 };
-use crate::connect::is_name;
 
 /// Terms of an authentication: one hash and one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 use openssl::{error::ErrorStack, md::Md, pkey::Id, pkey_ctx::PkeyCtx};
 use zeroize::Zeroizing;
 
-use super::{exchange::Names, hash::Hash, secret::Secret};
+use crate::{exchange::Names, hash::Hash, secret::Secret};
 
 /// A pre-shared key of TLS, and whose it is.
 #[derive(Clone)]
@@ -118,7 +118,7 @@ fn expand(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security::Form;
+    use crate::Form;
 
     /// Output of `nvme gen-tls-key` of nvme-cli 2.13 for keys of 00h to 1Fh and to 2Fh.
     const SHORT: &str = "NVMeTLSkey-1:01:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:";

@@ -20,7 +20,7 @@ use openssl::{
 };
 use openssl_sys::{SSL, SSL_CIPHER, SSL_CTX, SSL_SESSION, SSL_SESSION_free, TLS1_3_VERSION};
 
-use super::{exchange::Names, hash::Hash, psk::Psk};
+use crate::{exchange::Names, hash::Hash, psk::Psk};
 
 /// Keys by their identities.
 pub(super) type Psks = HashMap<String, Psk>;

@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_openssl::SslStream;
 
-use super::{
+use crate::{
     exchange::Names,
     hash::Hash,
     keys::Keys,

@@ -9,18 +9,21 @@ mod group;
 mod hash;
 mod keys;
 mod message;
+mod name;
 mod psk;
 mod secret;
 mod session;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod wire;
 
 pub use exchange::{Exchange, Names};
 pub use group::DhGroup;
 pub use hash::Hash;
 pub use keys::{BadList, Demand, Keys, NoExchange, Pair, list};
-pub use message::{DHCHAP, Explanation, Message};
-pub(crate) use message::{SECURITY_PROTOCOL, SPECIFIC};
+pub use name::is_name;
+pub use openssl::error::ErrorStack;
+pub use message::{DHCHAP, Explanation, Message, SECURITY_PROTOCOL, SPECIFIC};
 pub use secret::{BadSecret, Form, Secret};
 pub use tls::{Tls, TlsError};

@@ -13,7 +13,7 @@
 use openssl::{error::ErrorStack, memcmp, rand};
 use zeroize::Zeroizing;
 
-use super::{
+use crate::{
     group::Half,
     keys::{Demand, Pair},
     message::{Challenge, Explanation, Message, failure1, success1},
