@@ -19,8 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_security::{Keys, is_name};
 use anabranch_nvme::{CheckpointError, Options, Target};
+use anabranch_security::{Keys, is_name};
 use anabranch_trace::WholeFile;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

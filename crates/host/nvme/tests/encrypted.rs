@@ -12,10 +12,8 @@ use std::{
     time::Duration,
 };
 
+use anabranch_nvme::pdu::{Digests, Encoder, Initialize, Side};
 use anabranch_security::{Form, Keys, Secret};
-use anabranch_nvme::{
-    pdu::{Digests, Encoder, Initialize, Side},
-};
 use harness::{SUBSYSTEM, Served, streams_drive};
 use openssl::{
     md::{Md, MdRef},

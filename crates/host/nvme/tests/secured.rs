@@ -6,10 +6,8 @@ mod harness;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anabranch_security::{Demand, DhGroup, Form, Hash, Keys, Secret, is_name};
 use anabranch_initiator::{Entry, Host, HostOptions, Queue, Transfer};
-use anabranch_nvme::{
-};
+use anabranch_security::{Demand, DhGroup, Form, Hash, Keys, Secret, is_name};
 use harness::{SUBSYSTEM, Served, status, streams_drive};
 use openssl::{hash::MessageDigest, pkey::PKey, sign::Signer};
 

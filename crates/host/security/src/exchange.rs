@@ -14,14 +14,32 @@ use openssl::{error::ErrorStack, memcmp, rand};
 use zeroize::Zeroizing;
 
 use crate::{
-    group::Half,
-    keys::{Demand, Pair},
+    group::{DhGroup, Half},
+    hash::Hash,
     message::{Challenge, Explanation, Message, failure1, success1},
     secret::Secret,
 };
 
 /// Behind the name that a secret is transformed with, and in front of names in responses (§8.3.4.5.7 and .4).
 const PROTOCOL: &[u8] = b"NVMe-over-Fabrics";
+
+/// Terms of an authentication: one hash and one group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Demand {
+    /// The hash.
+    pub hash: Hash,
+    /// The group.
+    pub group: DhGroup,
+}
+
+/// The secrets of one authentication.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    /// The host's.
+    pub host: &'a Secret,
+    /// The controller's, by which a host can tell that it is the right one.
+    pub controller: Option<&'a Secret>,
+}
 
 /// An authentication under way.
 #[derive(Debug)]

@@ -6,30 +6,10 @@ use openssl::error::ErrorStack;
 use thiserror::Error;
 
 use crate::{
-    exchange::{Exchange, Names},
-    group::DhGroup,
-    hash::Hash,
+    exchange::{Demand, Exchange, Names, Pair},
     name::is_name,
     secret::{BadSecret, Form, Secret},
 };
-
-/// Terms of an authentication: one hash and one group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Demand {
-    /// The hash.
-    pub hash: Hash,
-    /// The group.
-    pub group: DhGroup,
-}
-
-/// The secrets of one authentication.
-#[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
-    /// The host's.
-    pub host: &'a Secret,
-    /// The controller's, by which a host can tell that it is the right one.
-    pub controller: Option<&'a Secret>,
-}
 
 /// Secrets, and what is asked of those who have them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,11 +40,7 @@ impl Keys {
     ///
     /// # Errors
     /// When it has no secret here.
-    pub(crate) fn exchange(
-        &self,
-        host: &str,
-        subsystem: &str,
-    ) -> Result<Option<Exchange>, NoExchange> {
+    pub fn exchange(&self, host: &str, subsystem: &str) -> Result<Option<Exchange>, NoExchange> {
         let Some(hosts) = &self.hosts else {
             return Ok(None);
         };

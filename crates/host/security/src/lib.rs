@@ -18,12 +18,12 @@ mod tests;
 mod tls;
 mod wire;
 
-pub use exchange::{Exchange, Names};
+pub use exchange::{Demand, Exchange, Names, Pair};
 pub use group::DhGroup;
 pub use hash::Hash;
-pub use keys::{BadList, Demand, Keys, NoExchange, Pair, list};
+pub use keys::{BadList, Keys, NoExchange, list};
+pub use message::{DHCHAP, Explanation, Message, SECURITY_PROTOCOL, SPECIFIC};
 pub use name::is_name;
 pub use openssl::error::ErrorStack;
-pub use message::{DHCHAP, Explanation, Message, SECURITY_PROTOCOL, SPECIFIC};
 pub use secret::{BadSecret, Form, Secret};
 pub use tls::{Tls, TlsError};

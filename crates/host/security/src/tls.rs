@@ -86,7 +86,7 @@ impl Tls {
     ///
     /// # Errors
     /// When the host has none that is kept here, or speaks something else.
-    pub(crate) async fn accept(
+    pub async fn accept(
         &self,
         stream: TcpStream,
     ) -> Result<(SslStream<TcpStream>, Names), TlsError> {
