@@ -29,8 +29,11 @@ lay_out() {
     install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" scripts/anabranch-steer@.service \
         scripts/anabranch-watch.service scripts/anabranch-record@.service
     install -D --mode 644 --target-directory "$root/usr/lib/udev/rules.d" scripts/65-anabranch.rules
-    install -D --mode 644 scripts/anabranch-watch.grafana.json "$root/usr/share/anabranch/grafana/anabranch-watch.json"
-    install -D --mode 644 scripts/anabranch-watch.rules.yml "$root/usr/share/anabranch/prometheus/anabranch-watch.rules.yml"
+    local verb
+    for verb in watch steer; do
+        install -D --mode 644 "scripts/anabranch-$verb.grafana.json" "$root/usr/share/anabranch/grafana/anabranch-$verb.json"
+        install -D --mode 644 --target-directory "$root/usr/share/anabranch/prometheus" "scripts/anabranch-$verb.rules.yml"
+    done
     install -D --mode 644 scripts/anabranch-watch.kubernetes.yaml "$root/usr/share/anabranch/kubernetes/anabranch-watch.yaml"
     install -D --mode 644 --target-directory "$root/usr/share/doc/anabranch" README.md CHANGELOG.md LICENSE LICENSE-APACHE LICENSE-MIT
 }

@@ -118,12 +118,12 @@ fn version_names_release_commit_verbs_and_kernel() {
     }
 }
 
-/// The metrics of the watcher that a text names.
-fn metrics(text: &str) -> BTreeSet<&str> {
+/// The metrics with a prefix that a text names.
+fn metrics<'a>(text: &'a str, prefix: &str) -> BTreeSet<&'a str> {
     let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
     let words = text.split(|letter| !is_name(letter));
     words
-        .filter(|word| word.starts_with("anabranch_watch_"))
+        .filter(|word| word.starts_with(prefix) && word.len() > prefix.len())
         .collect()
 }
 
@@ -131,14 +131,16 @@ fn metrics(text: &str) -> BTreeSet<&str> {
 fn alerts_ask_for_metrics_that_the_dashboard_shows() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
     let read = |name: &str| fs::read_to_string(scripts.join(name)).unwrap();
-    let (rules, dashboard) = (
-        read("anabranch-watch.rules.yml"),
-        read("anabranch-watch.grafana.json"),
-    );
-    let asked = metrics(&rules);
-    assert!(asked.len() >= 4, "{asked:?}");
-    let unknown: Vec<_> = asked.difference(&metrics(&dashboard)).copied().collect();
-    assert!(unknown.is_empty(), "{unknown:?}");
+    for verb in ["watch", "steer"] {
+        let rules = read(&format!("anabranch-{verb}.rules.yml"));
+        let dashboard = read(&format!("anabranch-{verb}.grafana.json"));
+        let prefix = format!("anabranch_{verb}_");
+        let asked = metrics(&rules, &prefix);
+        assert!(asked.len() >= 4, "{asked:?}");
+        let shown = metrics(&dashboard, &prefix);
+        let unknown: Vec<_> = asked.difference(&shown).copied().collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }
 
 /// The arguments of the containers of a manifest, as JSON lists that may span lines.

@@ -113,6 +113,8 @@ fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -136,5 +138,46 @@ mod tests {
             assert!(report.contains(&line), "{line}: {report}");
         }
         assert!(report.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn the_dashboard_asks_for_what_there_is_and_for_all_of_it() {
+        let dashboard = include_str!("../../../../../scripts/anabranch-steer.grafana.json");
+        let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+        let words = dashboard.split(|letter| !is_name(letter));
+        let asked: BTreeSet<&str> = words
+            .filter_map(|word| word.strip_prefix("anabranch_steer_"))
+            .collect();
+        let written = Written {
+            host_bytes: 1,
+            media_bytes: 1,
+            grain_bytes: 1,
+        };
+        let handover = HandoverCounts::default();
+        let counted = Counted::default();
+        let report = of(
+            &Counters::default(),
+            &[0],
+            Some(written),
+            Some(&handover),
+            Some(&counted),
+        );
+        let kinds = report.lines().filter_map(|line| {
+            let (name, kind) = line
+                .strip_prefix("# TYPE anabranch_steer_")?
+                .split_once(' ')?;
+            Some((name.to_owned(), kind))
+        });
+        let told: BTreeSet<String> = kinds
+            .map(|(name, kind)| {
+                if kind == "counter" {
+                    name + "_total"
+                } else {
+                    name
+                }
+            })
+            .collect();
+        let told: BTreeSet<&str> = told.iter().map(String::as_str).collect();
+        assert_eq!(asked, told);
     }
 }
