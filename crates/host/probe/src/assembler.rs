@@ -30,6 +30,8 @@ pub(crate) struct Assembler {
     files: FileTable,
     /// The placement that a context's writes name themselves.
     placements: BTreeMap<ContextId, u16>,
+    /// Whether a program passed a command to the drive itself.
+    has_passed: bool,
     /// Number of writes whose writer is not known.
     nameless: u64,
     /// Number of writes that reached the device with another hint than their file was granted.
@@ -47,6 +49,7 @@ impl Assembler {
             contexts: ContextTable::new(limits),
             files: FileTable::new(limits.max_files),
             placements: BTreeMap::new(),
+            has_passed: false,
             nameless: 0,
             astray: 0,
         }
@@ -97,6 +100,11 @@ impl Assembler {
             Some(_) => self.writers.get(writer).map_or(0, |known| known.tenant),
             None => self.files.tenant(file),
         }
+    }
+
+    /// Whether a program passed a command to the drive itself.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.has_passed
     }
 
     /// The placements that programs named themselves, by context.
@@ -223,6 +231,7 @@ impl Assembler {
         let operation = *Operation::ALL
             .get(usize::from(event.operation))
             .ok_or(MalformedRecord)?;
+        self.has_passed |= event.is_passed;
         if let Some(reply) = self.writers.leave_out(event, operation) {
             return Ok((None, reply));
         }
@@ -309,6 +318,7 @@ mod tests {
                 generation: 1,
                 dev: 7,
             },
+            is_passed: false,
             placement: None,
         })
     }

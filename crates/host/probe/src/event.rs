@@ -73,7 +73,9 @@ pub(crate) struct IoEvent {
     pub writer: u64,
     /// The key of the file; all zero where there is none.
     pub file: FileKey,
-    /// The placement that a program named itself, with a command that it passed to the drive.
+    /// Whether a program passed it to the drive itself, as a command.
+    pub is_passed: bool,
+    /// The placement that the command names.
     pub placement: Option<u16>,
 }
 
@@ -254,6 +256,7 @@ impl Fields<'_> {
         let io = self.io()?;
         let placement = self.u64()?.checked_sub(1).map(u16::try_from).transpose();
         Ok(Event::Io(IoEvent {
+            is_passed: true,
             placement: placement.map_err(|_| MalformedRecord)?,
             ..io
         }))
@@ -271,6 +274,7 @@ impl Fields<'_> {
             length_bytes: self.u64()?,
             writer: self.u64()?,
             file: self.file()?,
+            is_passed: false,
             placement: None,
         })
     }
@@ -340,6 +344,7 @@ mod tests {
                 generation: 13,
                 dev: 14,
             },
+            is_passed: false,
             placement: None,
         };
         assert_eq!(Event::decode(&io_record()), Ok(Event::Io(expected)));

@@ -294,7 +294,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_read_pages" | "on_map_pages") => settings.generations && support.sees_reads,
             Some(REPLY | "on_exit") => true,
-            Some("on_issue") => settings.passed,
+            Some("on_issue") => settings.passed && hooks.hints != Some(FCNTL),
             Some("on_pass" | "on_pass_and_wait") => settings.passed && hooks.hints == Some(FCNTL),
             Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
             name => name.is_some_and(|name| {

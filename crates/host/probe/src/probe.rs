@@ -14,6 +14,7 @@ use crate::device_number::{device_number, is_nvme};
 use crate::error::ProbeError;
 use crate::kernel_side::{Form, KernelSide, Settings};
 use crate::sampling::Untold;
+use crate::skipped::Skipped;
 use crate::support;
 use crate::symbols::{symbolise, unnamed};
 use crate::tenants::{TenantGroup, Tenants};
@@ -193,7 +194,16 @@ impl Probe {
     /// skipped the probe's program. Anything but 0 makes the captured bytes a lower bound, while figures computed from
     /// them (copies, lifetimes) are bounded on neither side.
     pub fn lost_events(&self) -> u64 {
-        self.kernel_side.found_full() + self.kernel_side.skipped().events()
+        self.kernel_side.found_full() + self.skipped().events()
+    }
+
+    fn skipped(&self) -> Skipped {
+        let skipped = self.kernel_side.skipped();
+        if self.assembler.has_passed() {
+            skipped
+        } else {
+            skipped.without_commands()
+        }
     }
 
     /// Bytes of memory that the kernel holds for this capture's maps; 0 where it does not tell.
@@ -227,7 +237,7 @@ impl Probe {
     /// Ends the capture: detaches the programs, and adds symbols to the contexts as long as `is_wanted`, for a minute at
     /// most. Call [`Probe::drain`] before.
     pub fn finish(self, is_wanted: &mut dyn FnMut() -> bool) -> Captured {
-        let skipped = self.kernel_side.skipped();
+        let skipped = self.skipped();
         let lost_events = self.kernel_side.found_full() + skipped.events();
         drop(self.kernel_side);
         let tenants = self.assembler.tenants().to_vec();

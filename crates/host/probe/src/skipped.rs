@@ -12,6 +12,8 @@ pub(crate) enum Hook {
     Requests,
     /// Requests that the first program was skipped on.
     LateRequests,
+    /// Commands that programs pass to a drive; where these are found as they are issued, all requests.
+    Commands,
     DirtyPages,
     Calls,
     /// Reads of files.
@@ -37,6 +39,7 @@ impl Loaded {
             Some("on_read_pages" | "on_map_pages") => Hook::Reads,
             Some("on_rename") => Hook::Renames,
             Some("on_exit") => Hook::Exits,
+            Some("on_pass" | "on_pass_and_wait" | "on_issue") => Hook::Commands,
             Some(name) if late.contains(&name) => Hook::LateRequests,
             _ => Hook::Requests,
         };
@@ -74,6 +77,8 @@ fn count(told: &str, name: &str) -> Option<u64> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub requests: u64,
+    /// Commands that programs passed to a drive, or requests among which these were looked for.
+    pub commands: u64,
     pub dirty_pages: u64,
     pub calls: u64,
     /// Whether the kernel does not count all of them.
@@ -88,9 +93,12 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
     for (hook, misses) in programs {
         let count = match hook {
             Hook::Requests => &mut skipped.requests,
+            Hook::Commands => &mut skipped.commands,
             // Nearly all of them the first has taken; one read of the many before a file says nothing; a file is called
             // by its name before; and of hardly any process that ends is there anything to tell.
-            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Exits => continue,
+            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Exits => {
+                continue;
+            }
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };
@@ -104,7 +112,15 @@ impl Skipped {
     /// Number of events whose absence makes the capture incomplete. Skipped system calls are left out: hardly any of
     /// them asks for a hint.
     pub(crate) fn events(self) -> u64 {
-        self.requests + self.dirty_pages
+        self.requests + self.commands + self.dirty_pages
+    }
+
+    /// The same of a capture in which no program passed a command.
+    pub(crate) fn without_commands(self) -> Skipped {
+        Skipped {
+            commands: 0,
+            ..self
+        }
     }
 
     /// Sentences on the events that were skipped.
@@ -114,6 +130,12 @@ impl Skipped {
             sentences.push(format!(
                 "{} requests are missing: the kernel skipped the probe's program on them (recursion_misses), since it or a call about an eBPF map was under way on the same processor.",
                 self.requests
+            ));
+        }
+        if self.commands > 0 {
+            sentences.push(format!(
+                "{} times the kernel skipped the program that looks for commands which programs pass to the drive (recursion_misses): some may be missing.",
+                self.commands
             ));
         }
         if self.dirty_pages > 0 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Commands that programs pass to an NVMe drive themselves (io_uring_cmd, ioctl):
- * they are no requests of the block layer's until they are issued.
+ * they pass none of the block layer's hooks for requests until they are issued.
  */
 #ifndef ANABRANCH_PASSED_BPF_H
 #define ANABRANCH_PASSED_BPF_H
@@ -44,44 +44,10 @@ static __always_inline __u64 placement_of(const struct passed_command *command)
 	return type == DIRECTIVE_STREAMS || type == DIRECTIVE_PLACEMENT ? 1 + (command->dataset >> 16) : 0;
 }
 
-/* Passed commands that are on their way: our choice. */
-#define MAX_PASSED (1 << 14)
-
-/* Who passed a request's command, by the request's address. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, MAX_PASSED);
-	__type(key, __u64);
-	__type(value, __u64);
-} passing SEC(".maps");
-
-/* Over a network another thread issues what was passed, so who passes it is noted before. */
-__noinline int note_passing(__u64 request)
-{
-	struct scratch *scratch = scratch_of(SLOT_PASSED);
-
-	if (scratch) {
-		__u64 writer = current_writer(scratch, SLOT_PASSED);
-
-		bpf_map_update_elem(&passing, &request, &writer, BPF_ANY);
-	}
-	return 0;
-}
-
-/* Who passed a request's command: who was noted, else the running thread, which issues it. */
-static __always_inline __u64 passer_of(__u64 request, struct scratch *scratch)
-{
-	__u64 *noted = bpf_map_lookup_elem(&passing, &request);
-	__u64 writer = noted ? *noted : current_writer(scratch, SLOT_ISSUED);
-
-	bpf_map_delete_elem(&passing, &request);
-	return writer;
-}
-
 /* The driver's part of a request lies behind it, and that of NVMe begins with the command's address. */
 __noinline int take_passed(__u64 request, __u32 block_bytes)
 {
-	struct scratch *scratch = scratch_of(SLOT_ISSUED);
+	struct scratch *scratch = scratch_of(SLOT_PASSED);
 	struct passed_command command;
 	__u64 place = 0;
 
@@ -104,7 +70,7 @@ __noinline int take_passed(__u64 request, __u32 block_bytes)
 		.time_ns = bpf_ktime_get_ns(),
 		.offset_bytes = command.first_block * block_bytes,
 		.length_bytes = bytes,
-		.writer = operation == OPERATION_WRITE ? passer_of(request, scratch) : 0,
+		.writer = operation == OPERATION_WRITE ? current_writer(scratch, SLOT_PASSED) : 0,
 	};
 	scratch->placement = placement_of(&command);
 	send(io, sizeof(*io) + sizeof(scratch->placement), false);

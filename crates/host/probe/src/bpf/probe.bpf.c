@@ -483,7 +483,7 @@ static __always_inline __u32 behind_path(struct request_queue *queue)
 	return BPF_CORE_READ(path, head, disk, part0, bd_dev);
 }
 
-/* Is this a command that a program passes to the target? */
+/* Is this a command that a program passes to the target? What is read of each request is read without a call. */
 static __always_inline bool is_passed(struct request *request)
 {
 	__u32 code = request->cmd_flags & OPERATION_MASK;
@@ -503,25 +503,30 @@ static __always_inline __u64 number_of(const void *pointer)
 	return address;
 }
 
-/* These are loaded for NVMe drives alone. What runs for each request of the machine is read without a call. */
-SEC("tp_btf/block_rq_issue")
-int BPF_PROG(on_issue, struct request *request)
+static __always_inline int on_passed(struct request *request)
 {
 	return is_passed(request) ? take_passed(number_of(request), request->q->limits.logical_block_size) : 0;
 }
 
-/* By io_uring. */
+/* Where a command enters, in who passes it: by io_uring. These are loaded for NVMe drives alone. */
 SEC("fentry/blk_execute_rq_nowait")
 int BPF_PROG(on_pass, struct request *request)
 {
-	return is_passed(request) ? note_passing(number_of(request)) : 0;
+	return on_passed(request);
 }
 
 /* By a call that waits (ioctl). */
 SEC("fentry/blk_execute_rq")
 int BPF_PROG(on_pass_and_wait, struct request *request)
 {
-	return is_passed(request) ? note_passing(number_of(request)) : 0;
+	return on_passed(request);
+}
+
+/* Where the entry of functions cannot be watched: it runs for each request of the machine, in who issues it. */
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_issue, struct request *request)
+{
+	return on_passed(request);
 }
 #endif
 

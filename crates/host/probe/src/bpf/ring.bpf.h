@@ -94,7 +94,6 @@ enum slot {
 #ifndef HANDOVER
 	SLOT_RENAME,
 	SLOT_PASSED,
-	SLOT_ISSUED,
 #endif
 	SLOTS,
 };
