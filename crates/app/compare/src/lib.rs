@@ -72,7 +72,7 @@ pub use recorded::Recorded;
 pub use replay::{Case, Filled, Question, one_cell, replay};
 pub use result::{json, results};
 pub use running::Running;
-pub use sampling::{SAMPLES, Sampling, Thinned, samples};
+pub use sampling::{SAMPLES, Sampling, Thinned, leaves_enough, samples};
 pub use saved::open as open_saved;
 pub use schemes::{read_text, schemes};
 pub use source::{Format, Requests, Sink, TraceFile, matching, overlap};

@@ -74,7 +74,8 @@ pub(crate) fn coarsest(profile: &Profile) -> Rate {
     rates.find(works).unwrap_or(Rate::WHOLE)
 }
 
-fn leaves_enough(unit_pages: u64, rate: Rate) -> bool {
+/// Whether a rate leaves a whole number of an erase unit's pages, and enough of them.
+pub fn leaves_enough(unit_pages: u64, rate: Rate) -> bool {
     let one_of = u64::from(rate.pages());
     unit_pages.is_multiple_of(one_of) && unit_pages / one_of >= LEAST_UNIT_PAGES
 }

@@ -26,6 +26,14 @@ pub fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
+/// A ratio as text, with its error where it has one.
+pub fn ratio_within(value: Option<f64>, error: Option<f64>) -> String {
+    match error {
+        Some(error) => format!("{} ± {error:.3}", ratio(value)),
+        None => ratio(value),
+    }
+}
+
 /// `part` of `whole` as text, in percent.
 pub fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)

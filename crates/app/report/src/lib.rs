@@ -22,7 +22,7 @@ pub use difference_table::difference_table;
 pub use exposition::{Exposition, Labels, Metric};
 pub use fleet::{Fleet, FleetCell, FleetDrive, FleetScheme, fleet_page};
 pub use foreign::{cells, foreign, line, message, printable};
-pub use format::{bytes, ratio, share, time_unit};
+pub use format::{bytes, ratio, ratio_within, share, time_unit};
 pub use grid::{Cell, Column, Grid, Look};
 pub use heading::{Heading, heading};
 pub use lost::lost_events;

@@ -58,8 +58,8 @@ pub mod store;
 mod target;
 mod time;
 mod totals;
-pub mod wire;
 
+pub use anabranch_security::wire;
 pub use checkpoint::{Checkpoint, CheckpointError, Files, Found, Header, Input, Output};
 #[doc(hidden)]
 pub use connection::{Offline, converse};

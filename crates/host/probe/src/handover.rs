@@ -281,7 +281,7 @@ impl Handover {
     pub fn limitations(&self) -> Vec<String> {
         let assembler = self.assembler();
         let tenants = assembler.tenant_limitations().into_iter();
-        let threads = kernel_threads(&assembler.contexts_from(0), &self.counts());
+        let threads = kernel_threads(|| assembler.contexts_from(0), &self.counts());
         tenants.chain(assembler.unread()).chain(threads).collect()
     }
 
@@ -397,14 +397,18 @@ const RING_BYTES: u32 = 1 << 20;
 
 /// A sentence on what threads of the kernel wrote, from one page in a hundred on (our choice). The program behind them is
 /// not seen.
-fn kernel_threads(contexts: &[Context], counts: &HandoverCounts) -> Option<String> {
+fn kernel_threads(
+    contexts: impl FnOnce() -> Vec<Context>,
+    counts: &HandoverCounts,
+) -> Option<String> {
+    if counts.by_kernel == 0 || counts.by_kernel * 100 < counts.found {
+        return None;
+    }
+    let contexts = contexts();
     let threads = contexts
         .iter()
         .filter(|context| context.kind == ContextKind::Kernel);
     let names: BTreeSet<&str> = threads.map(|context| context.role.as_str()).collect();
-    if counts.by_kernel == 0 || counts.by_kernel * 100 < counts.found {
-        return None;
-    }
     let is_encrypted =
         |name: &&str| name.starts_with("dmcrypt_write") || name.starts_with("kcryptd");
     let remedy = if names.iter().any(is_encrypted) {
@@ -448,7 +452,7 @@ mod tests {
             by_kernel,
             ..HandoverCounts::default()
         };
-        kernel_threads(&contexts, &counts)
+        kernel_threads(|| contexts, &counts)
     }
 
     #[test]

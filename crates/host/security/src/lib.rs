@@ -16,7 +16,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod wire;
+pub mod wire;
 
 pub use exchange::{Demand, Exchange, Names, Pair};
 pub use group::DhGroup;

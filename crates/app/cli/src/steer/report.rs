@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
+use anabranch_report::ratio_within;
 use anabranch_steer::{Counters, Server};
 use anabranch_trace::{Rate, Tenant};
 use comfy_table::{Table, presets};
@@ -53,8 +54,8 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
         let counted = shadow.counted();
         line += &format!(
             "; modelled: {}, in one stream {}",
-            waf_text(&counted.steered),
-            waf_text(&counted.baseline)
+            ratio_within(counted.steered.waf, counted.steered.error),
+            ratio_within(counted.baseline.waf, counted.baseline.error)
         );
     }
     let errors = counters.errors.get();
@@ -218,8 +219,8 @@ impl SteerReport<'_> {
             };
             text += &format!(
                 "{of}, fed with the same writes: WAF {} in these streams, {} in one stream\n",
-                waf_text(&counted.steered),
-                waf_text(&counted.baseline)
+                ratio_within(counted.steered.waf, counted.steered.error),
+                ratio_within(counted.baseline.waf, counted.baseline.error)
             );
             if *missed > 0 {
                 text += &format!(
@@ -271,15 +272,6 @@ fn verdict(counted: &Counted) -> String {
         format!("steering saves {percent:.1} % of flash writes, {by}")
     } else {
         format!("steering costs {percent:.1} % more flash writes, {by}: stop")
-    }
-}
-
-/// A model's WAF, with its error where it has one.
-fn waf_text(modelled: &Modelled) -> String {
-    let waf = anabranch_report::ratio(modelled.waf);
-    match modelled.error {
-        Some(error) => format!("{waf} ± {error:.3}"),
-        None => waf,
     }
 }
 

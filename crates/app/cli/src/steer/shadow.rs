@@ -10,7 +10,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use anabranch_compare::SAMPLES;
+use anabranch_compare::{SAMPLES, leaves_enough, samples};
 use anabranch_replay::{Drawn, SampledWaf};
 use anabranch_report::bytes;
 use anabranch_ssd::{
@@ -18,7 +18,7 @@ use anabranch_ssd::{
     relocate::{Relocate, RelocationKind},
 };
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
-use anabranch_trace::{Rate, Sample, Sampled};
+use anabranch_trace::{Rate, Sample};
 
 use super::arguments::Shadow as Wanted;
 use crate::error::{CommandError, Result};
@@ -36,8 +36,6 @@ const WHOLE_BYTES: u64 = 64 << 30;
 const MODEL_BYTES_A_PAGE: u64 = 20;
 /// Bytes of memory that the samples of a larger drive hold together, where their units keep enough pages (our choice).
 const SAMPLED_BYTES: u64 = 100 << 20;
-/// The fewest pages of a unit in a sample; as in `replay --sample`.
-const LEAST_UNIT_PAGES: u64 = 16;
 /// The number that chooses the pages of the first sample (our choice).
 const HASH: u64 = 0;
 
@@ -62,16 +60,14 @@ impl Extent {
             Wanted::Auto => {}
         }
         let unit_pages = unit_bytes / PAGE_BYTES;
-        let leaves_enough = |rate: &Rate| {
-            let one_of = u64::from(rate.pages());
-            unit_pages.is_multiple_of(one_of) && unit_pages / one_of >= LEAST_UNIT_PAGES
-        };
         let memory = |rate: Rate| {
             let pages = u64::from(SAMPLES) * drive_bytes / PAGE_BYTES / u64::from(rate.pages());
             pages * MODEL_BYTES_A_PAGE
         };
         let rates = (0..=20).filter_map(|bits| Rate::one_of(1 << bits));
-        let works: Vec<Rate> = rates.filter(leaves_enough).collect();
+        let works: Vec<Rate> = rates
+            .filter(|rate| leaves_enough(unit_pages, *rate))
+            .collect();
         let coarsest = works.last().copied().unwrap_or(Rate::WHOLE);
         let finest = works
             .into_iter()
@@ -226,7 +222,8 @@ impl Shadow {
     /// Models of a drive, and what is to watch the scheme for them.
     pub fn start(model: Model) -> Result<(Shadow, Box<dyn Witness>)> {
         let (one, apart) = one_stream(&model.config, model.kind);
-        let samples = samples(model.rate);
+        let samples = samples(model.rate, small(PAGE_BYTES), None, HASH, None)
+            .map_err(CommandError::usage)?;
         let pair = |_: &Sample| {
             let steered = ModelledDrive::new(&model.config, model.kind)?;
             Ok([ModelledDrive::new(&one, apart)?, steered])
@@ -278,22 +275,6 @@ impl Shadow {
         let counted = *counted.lock().unwrap_or_else(PoisonError::into_inner);
         (counted, missed.load(Ordering::Relaxed), self.model)
     }
-}
-
-/// The samples of a drive at a rate: one that keeps each page, where all are kept.
-fn samples(rate: Rate) -> Vec<Sample> {
-    let count = if rate == Rate::WHOLE { 1 } else { SAMPLES };
-    let numbers = (0..u64::from(count)).map(|number| HASH.wrapping_add(number << 32));
-    let page_bytes = small(PAGE_BYTES);
-    numbers
-        .map(|hash| {
-            Sample::new(Sampled {
-                rate,
-                hash,
-                page_bytes,
-            })
-        })
-        .collect()
 }
 
 /// A modelled drive, and what says where its copies go.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::{Drive, Modelled, Shadow, Steered};
-use crate::{bytes, foreign, line, ratio, share};
+use crate::{bytes, foreign, line, ratio, ratio_within, share};
 
 /// A log that counts in more than bytes is believed from so many of its steps on (our choice: to a hundredth).
 const STEPS: u64 = 100;
@@ -87,9 +87,9 @@ impl Steered {
             };
             words += &format!(
                 "; modelled {}{}, in one stream {}{}",
-                shadow.steered.waf_text(),
+                ratio_within(shadow.steered.waf, shadow.steered.error),
                 now(since(|shadow| &shadow.steered)),
-                shadow.baseline.waf_text(),
+                ratio_within(shadow.baseline.waf, shadow.baseline.error),
                 now(since(|shadow| &shadow.baseline)),
             );
         }
@@ -183,14 +183,6 @@ impl Drive {
 }
 
 impl Modelled {
-    /// The WAF, with its error where it has one.
-    fn waf_text(&self) -> String {
-        match self.error {
-            Some(error) => format!("{} ± {error:.3}", ratio(self.waf)),
-            None => ratio(self.waf),
-        }
-    }
-
     fn since(&self, before: &Modelled) -> Option<f64> {
         let host = self.host_pages.checked_sub(before.host_pages)?;
         let copied = self.copied_pages.checked_sub(before.copied_pages)?;
