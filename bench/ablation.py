@@ -6,26 +6,27 @@ Use: ablation.py ANABRANCH [-o FOLDER] [--seeds N] [NAME...]      (markdown on s
   --seeds    seeds of our scheme, from 1 on [default: 3]
   NAME       only these recordings
 
-Recordings, drives and contests are those of leave_out.py; means are means by program.
+Recordings, drives and contests are those of contests.py; means are means by program.
 """
 
 from __future__ import annotations
 
 import sys
 
-from leave_out import CHOSEN_BY, CONTESTS, asking, beside, by_program, interval, mean, named, recordings, replay, spec
+from contests import CHOSEN_BY, CONTESTS, asking, beside, by_program, interval, mean, named, recordings, replay, spec
 
 # What is left out, and the setting that leaves it out.
 PARTS = {
     "nothing": "",
-    "contexts, classes of files, hints; rules and objects with them": "contexts=off",
-    "lives before at the address": "history=off",
-    "both: one writer, no past": "contexts=off,history=off",
-    "some of the settings rehearsed": "rehearse=on",
-    "rehearsal: six classes": "rehearse=off",
-    "rehearsal and lives before": "rehearse=off,history=off",
-    "rehearsal and contexts": "rehearse=off,contexts=off",
+    "contexts, classes of files, hints; rules and objects with them": "ablate=writers",
+    "lives before at the address": "ablate=history",
+    "both: one writer, no past": "ablate=both",
+    "the choice of a setting: six classes": "setting=classes",
+    "choice and lives before": "setting=classes,ablate=history",
+    "choice and contexts": "setting=classes,ablate=writers",
 }
+# Collected by the host is a contest of its own question.
+HALVES = CONTESTS[:2]
 
 
 def main() -> None:
@@ -34,7 +35,7 @@ def main() -> None:
     options = parser.parse_intermixed_args()
     found = named(recordings(CHOSEN_BY), options.names, parser)
     seeds = range(1, options.seeds + 1)
-    specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in CONTESTS for part, setting in PARTS.items()}
+    specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in HALVES for part, setting in PARTS.items()}
     names = [name for one in specs.values() for name in one]
     results = {}
     for row in found:
@@ -43,11 +44,11 @@ def main() -> None:
     copies = {
         key: by_program({row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()
     }
-    print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in CONTESTS) + " |")
-    print("|---|" + "---|" * 3 * len(CONTESTS))
+    print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in HALVES) + " |")
+    print("|---|" + "---|" * 3 * len(HALVES))
     for part in PARTS:
         cells = []
-        for contest in CONTESTS:
+        for contest in HALVES:
             ours, whole = copies[contest, part], copies[contest, "nothing"]
             least, most = interval(ours, {"": whole})
             change = [beside(mean(ours.values()), mean(whole.values())), f"{least} to {most}"]

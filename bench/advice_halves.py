@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from leave_out import TRACES
+from contests import TRACES
 
 SCHEME = "anabranch+fdp"
 TARGETS = "rules,hints,fdp"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leave_out import TRACES
+from contests import TRACES
 
 SCHEMES = ("baseline", "baseline+gc", "pcstream*", "anabranch", "anabranch+fdp")
 # Those that the former headline chose from.

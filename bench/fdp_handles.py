@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leave_out import HALVES, TRACES, Row, asking, beside, by_program, mean, named, replay, rows
+from contests import HALVES, TRACES, Row, asking, beside, by_program, mean, named, replay, rows
 
 HANDLES = (2, 4, 8)
 OURS = "anabranch+fdp"

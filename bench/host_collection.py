@@ -20,7 +20,7 @@ import subprocess
 from pathlib import Path
 from statistics import median
 
-from leave_out import CHOSEN_BY, FRESH, LATE, TRACES, Row, keep, mean_copies, recordings, replay
+from contests import CHOSEN_BY, FRESH, LATE, TRACES, Row, keep, mean_copies, recordings, replay
 
 
 def schemes(name: str) -> list[str]:

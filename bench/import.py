@@ -113,7 +113,7 @@ def main() -> None:
         size = trace.stat().st_size / 1e6
         print(f"# {lines} lines, {size:.0f} MB, {len(all_cores)} cores, load {os.getloadavg()[0]:.1f}, {count} rounds")
         table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(["cores", "program", "processor, s", "elapsed, s", "beside polars", "elapsed", "peak, MiB"])
+        table.writerow(["cores", "program", "processor, s", "elapsed, s", "beside polars, processor", "elapsed", "peak, MiB"])
         for name, cores in (("one", {min(all_cores)}), (str(len(all_cores)), all_cores)):
             table.writerows(rows(rounds(calls, cores, count), name))
             sys.stdout.flush()

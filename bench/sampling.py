@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 
-import leave_out
+import contests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -32,7 +32,7 @@ def replay(command, trace, schemes, more=()):
 def drives(held_out):
     """The recordings with the drive of each, as options."""
     if held_out:
-        found = leave_out.rows(leave_out.TRACES / "held-out")
+        found = contests.rows(contests.TRACES / "held-out")
         return [(row.path, ["--unit", row.unit, *row.drive]) for row in found]
     text = (ROOT / "traces/README.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| ([\w-]+) \| \d+ \| (\w+) \|", text, re.MULTILINE)

@@ -4,9 +4,6 @@
 #   -f  traces of programs that write in place: drives 90 % full, units of 512 KiB and 4 MiB
 #   -d  traces of programs that discard: the drive recorded, units of 4 MiB and 24 MiB
 #   -o  keeps each result as FOLDER/TRACE@UNIT.json; those there already are not made again
-# Or: bench/schemes.sh --leave-out [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [NAME...]
-#   all recordings of traces/, traces/held-out, traces/looked-at and traces/generations, each with the setting that the other programs chose (leave_out.py);
-#   with --fresh those of traces/fresh, ours as it is set by default; with --parts on drives of so many times more units, with --spare of other room
 # ANABRANCH names the command, SCHEMES the list (all), OPTIONS more options, for example
 # OPTIONS='--victim cost-benefit' (schemes that choose victims themselves keep their own).
 set -euo pipefail
@@ -15,9 +12,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${ANABRANCH:-}" ]; then
     cargo build --quiet --release --package anabranch --manifest-path "$here/../Cargo.toml"
     ANABRANCH=${CARGO_TARGET_DIR:-$here/../target}/release/anabranch
-fi
-if [ "$1" = --leave-out ]; then
-    exec python3 "$here/leave_out.py" "$ANABRANCH" "${@:2}"
 fi
 folder=$(mktemp -d)
 kind=-d

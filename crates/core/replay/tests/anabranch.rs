@@ -85,8 +85,8 @@ fn contexts_and_addresses_each_tell_it_what_the_other_does() {
     let phases: Vec<Vec<Io>> = vec![phase(1, 2).collect(), phase(1, 2).collect()];
     let of =
         |parameters: &str| copied(&format!("anabranch:{parameters}"), &drive(8, 8), &phases)[1];
-    let (contexts, addresses) = (of("history=off"), of("contexts=off"));
-    let neither = of("history=off,contexts=off");
+    let (contexts, addresses) = (of("ablate=history"), of("ablate=writers"));
+    let neither = of("ablate=both");
     assert!(contexts * 10 < neither * 8, "{contexts} {neither}");
     assert!(addresses * 10 < neither * 8, "{addresses} {neither}");
 }
@@ -149,22 +149,11 @@ fn log_pages_and_tables() -> Vec<Io> {
 fn what_a_scheme_copies_changes_only_when_it_is_meant_to() {
     let load = [log_pages_and_tables()];
     let of = |scheme: &str, host, internal| copied(scheme, &drive(host, internal), &load)[0];
-    let expected: [(&str, u16, u16, u64); 8] = [
+    let expected: [(&str, u16, u16, u64); 7] = [
         ("anabranch", 8, 8, 55_135),
         ("anabranch", 3, 2, 57_105),
-        ("anabranch:rehearse=on", 8, 8, 57_020),
-        (
-            "anabranch:rehearse=off,copies=chain,victims=cost-benefit",
-            8,
-            8,
-            62_187,
-        ),
-        (
-            "anabranch:rehearse=off,copies=apart,victims=patient",
-            8,
-            8,
-            60_334,
-        ),
+        ("anabranch:setting=single-chain-age", 8, 8, 110_998),
+        ("anabranch:setting=classes-copies", 8, 8, 75_876),
         ("anabranch+gc", 8, 1, 87_073),
         ("pcstream", 8, 8, 87_537),
         ("pcstream*", 8, 8, 114_394),
@@ -210,6 +199,6 @@ fn details_list_the_settings_that_led() {
             );
         }
     }
-    assert!(leaders("anabranch:rehearse=off").is_empty());
+    assert!(leaders("anabranch:setting=classes").is_empty());
     assert!(leaders("baseline").is_empty());
 }

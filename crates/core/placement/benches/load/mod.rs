@@ -15,15 +15,14 @@ use anabranch_ssd::PageRange;
 use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
 
 /// Schemes that parameters make others of.
-pub const VARIANTS: [&str; 8] = [
+pub const VARIANTS: [&str; 7] = [
     "autostream-sfr:preset=sepbit-port",
     "autostream-mq:preset=sepbit-port",
     "autostream-mq:preset=log10-emulator",
     "vstream:by=file",
     "hints:tenants=4",
     "pcstream:tenants=4",
-    "anabranch:rehearse=on",
-    "anabranch:rehearse=off",
+    "anabranch:setting=classes",
 ];
 
 /// Every scheme there is, and variants, each as it would be at work on a drive: whole, where it has

@@ -38,38 +38,60 @@ use crate::{
     by_page::place_each,
     geometry::HostGeometry,
     leaders::Leader,
-    parameter::{named, one_of, parameters},
+    parameter::{OneOf, named, one_of, parameters},
     scheme::{DeviceHalf, Host, HostScheme, Unfit},
 };
 use leftover_units::LeftoverUnits;
 use page::Features;
 use predictor::Predictor;
 use sample::Sample;
-pub use setting::{Copies, Victims};
-use setting::{Guide, Setting};
+use setting::Setting;
 use stream_budget::StreamBudget;
 use tuner::Tuner;
 
 one_of! {
-    /// Whether something is used.
-    Switch {
-        /// It is.
-        On = "on",
-        /// It is not.
-        Off = "off",
+    /// The setting that leads.
+    Lead {
+        /// The cheapest on miniature drives.
+        Cheapest = "cheapest",
+        /// Rules over files' names.
+        Rules = "rules",
+        /// The same, a victim's age in full.
+        RulesAge = "rules-age",
+        /// Classes of predicted lives.
+        Classes = "classes",
+        /// The same, a victim's age in full.
+        ClassesAge = "classes-age",
+        /// Classes, and one stream of copies.
+        ClassesCopies = "classes-copies",
+        /// The same, a victim's age in full.
+        ClassesCopiesAge = "classes-copies-age",
+        /// Three classes, of the host half alone.
+        ThreeClasses = "three-classes",
+        /// Two classes, the emptiest unit as victim.
+        TwoClassesEmptiest = "two-classes-emptiest",
+        /// One stream, and one of copies.
+        Single = "single",
+        /// One stream, and copies a stream further each time; a victim's age in full.
+        SingleChainAge = "single-chain-age",
+        /// One stream, and one of copies; the emptiest unit as victim.
+        SingleEmptiest = "single-emptiest",
+        /// A stream for each file while it is written.
+        Objects = "objects",
     }
 }
 
 one_of! {
-    /// Settings that are tried on miniature drives.
-    Rehearse {
-        /// Seven settings.
-        On = "on",
-        /// Eleven, with victims sought among all units and more ways for copies. The host half alone has
-        /// five, the same as `on`.
-        Wide = "wide",
-        /// Nothing.
-        Off = "off",
+    /// Inputs that are left out, to measure what they are worth.
+    Ablation {
+        /// None.
+        Nothing = "nothing",
+        /// Contexts, hints and files, and the settings that go by files.
+        Writers = "writers",
+        /// Lives before at the address.
+        History = "history",
+        /// Both.
+        Both = "both",
     }
 }
 
@@ -77,37 +99,43 @@ parameters! {
     /// Parameters of [`Anabranch`]. All defaults are our choice.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Parameters {
-        /// Whether settings are rehearsed. Off, those below hold throughout.
-        rehearse: Word(Rehearse) = Rehearse::Wide,
-            "settings tried out on miniature drives: wide eleven, on seven, off none";
-        /// Classes, at most one for each host stream.
-        classes: Count(1..=8) = 6,
-            "without rehearsal: classes, at most one a host stream";
-        /// The streams of copies.
-        copies: Word(Copies) = Copies::Together,
-            "without rehearsal: where copies go";
-        /// Rule that chooses the next closed unit to collect.
-        victims: Word(Victims) = Victims::Patient,
-            "without rehearsal: which closed unit is collected next";
-        /// Whether contexts, hints and files are gone by.
-        contexts: Word(Switch) = Switch::On,
-            "whether contexts, hints and files are gone by";
-        /// Whether the lives before at an address are gone by.
-        history: Word(Switch) = Switch::On,
-            "whether the lives before at an address are gone by";
-        /// Pages a unit of a miniature drive keeps at least.
-        unit_pages as "unit-pages": Count(1..=65_536) = 32,
-            "pages a unit of a miniature drive keeps at least";
-        /// Pages a miniature drive keeps at least.
-        least_pages as "least-pages": Count(1..=1 << 24) = 4096,
-            "pages a miniature drive keeps at least";
-        /// By how much the copies of the setting that leads, made and owed, must exceed another's for that to take over, in
-        /// units.
-        margin: Number(0.0..=1e6) = 2.0,
-            "units of copies by which another setting must be better to take over";
+        /// The setting that leads: the cheapest, or one throughout.
+        setting: Word(Lead) = Lead::Cheapest,
+            "the setting that leads: the cheapest on miniature drives, or one of them throughout";
+        /// Inputs that are left out.
+        ablate: Word(Ablation) = Ablation::Nothing,
+            "what is left out, for benches: writers are contexts, hints and files";
         /// Seed of the sample.
         seed: Count(0..=u32::MAX) = 1,
             "seed of the sample";
+    }
+}
+
+impl Parameters {
+    fn features(&self) -> Features {
+        Features {
+            contexts: matches!(self.ablate, Ablation::Nothing | Ablation::History),
+            history: matches!(self.ablate, Ablation::Nothing | Ablation::Writers),
+        }
+    }
+
+    /// The setting that leads throughout; `None` for the cheapest.
+    fn held(&self, budget: &StreamBudget, beside: DeviceHalf) -> Result<Option<Setting>, Unfit> {
+        if self.setting == Lead::Cheapest {
+            return Ok(None);
+        }
+        let all = tuner::settings(budget, beside);
+        let held = all.iter().find(|one| one.name == self.setting.word());
+        let names = || {
+            all.iter()
+                .map(|one| one.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        held.map(|one| Some(one.setting)).ok_or_else(|| Unfit {
+            key: "setting",
+            expected: format!("cheapest, {}", names()),
+        })
     }
 }
 
@@ -116,18 +144,23 @@ impl HostScheme for Parameters {
 
     fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
         let drive = geometry.drive();
-        Ok(Host::whole(Anabranch::new(self, &drive, DeviceHalf::Own)))
+        Anabranch::new(self, &drive, DeviceHalf::Own).map(Host::whole)
     }
 
     fn build_beside(&self, drive: &Config, relocation: RelocationKind) -> Result<Host, Unfit> {
         let beside = DeviceHalf::Relocation(relocation);
-        Ok(Host::alone(Anabranch::new(self, drive, beside)))
+        Anabranch::new(self, drive, beside).map(Host::alone)
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {
         Some(VictimRule::Scheme)
     }
 }
+
+/// Pages that a unit of a miniature drive keeps at least, and pages of a miniature drive (our choice on the recordings of
+/// `traces/`: with 16 pages a unit mean copies are 4 % more, with 64 the same).
+const UNIT_PAGES: u32 = 32;
+const LEAST_PAGES: u32 = 4096;
 
 /// Classes are redrawn when this share of the capacity has been written for the first time, and
 /// then whenever what was written has doubled, and `REDRAW_PARTS` times a capacity at least (our
@@ -157,35 +190,33 @@ pub struct Anabranch {
 
 impl Anabranch {
     /// For a drive whose copies and victims `beside` decides.
-    pub fn new(parameters: &Parameters, drive: &Config, beside: DeviceHalf) -> Anabranch {
+    ///
+    /// # Errors
+    ///
+    /// A setting that such a drive does not have.
+    pub fn new(
+        parameters: &Parameters,
+        drive: &Config,
+        beside: DeviceHalf,
+    ) -> Result<Anabranch, Unfit> {
         let geometry = &HostGeometry::of(drive);
-        let features = Features {
-            contexts: parameters.contexts == Switch::On,
-            history: parameters.history == Switch::On,
-        };
-        let sample = Sample::new(
-            geometry,
-            parameters.unit_pages,
-            parameters.least_pages,
-            parameters.seed,
-        );
-        let tuner = match parameters.rehearse {
-            Rehearse::Off => None,
-            on => {
-                let (margin, wide) = (parameters.margin, on == Rehearse::Wide);
-                Tuner::new(drive, beside, sample, margin, features.contexts, wide)
+        let features = parameters.features();
+        let budget = StreamBudget::new(geometry);
+        let held = parameters.held(&budget, beside)?;
+        let tuner = match held {
+            Some(_) => None,
+            None => {
+                let sample = Sample::new(geometry, UNIT_PAGES, LEAST_PAGES, parameters.seed);
+                Tuner::new(drive, beside, sample, features.contexts)
             }
         };
-        let budget = StreamBudget::new(geometry);
-        let fixed = Setting {
-            guide: Guide::Lives,
-            classes: budget.classes(parameters.classes),
-            copies: parameters.copies,
-            victims: parameters.victims,
-        };
-        Anabranch {
+        // why: a drive with too little spare for a miniature has classes throughout.
+        let setting = held
+            .or(tuner.as_ref().map(Tuner::leader))
+            .unwrap_or(Setting::classes(&budget));
+        Ok(Anabranch {
             predictor: Predictor::new(geometry, features),
-            setting: tuner.as_ref().map_or(fixed, Tuner::leader),
+            setting,
             tuner,
             budget,
             beside,
@@ -193,7 +224,7 @@ impl Anabranch {
             leftovers: LeftoverUnits::new(budget.count(), geometry.pages_per_unit),
             started_at: None,
             redraw_at: 0,
-        }
+        })
     }
 
     #[inline]
@@ -321,10 +352,22 @@ mod tests {
 
     fn anabranch() -> Anabranch {
         let parameters = Parameters {
-            rehearse: Rehearse::Off,
+            setting: Lead::Classes,
             ..Parameters::default()
         };
-        Anabranch::new(&parameters, &DRIVE.drive(), DeviceHalf::Own)
+        Anabranch::new(&parameters, &DRIVE.drive(), DeviceHalf::Own).unwrap()
+    }
+
+    #[test]
+    fn a_setting_of_another_kind_of_drive_is_refused_with_the_names_of_this_one() {
+        let three = Parameters {
+            setting: Lead::ThreeClasses,
+            ..Parameters::default()
+        };
+        let unfit = Anabranch::new(&three, &DRIVE.drive(), DeviceHalf::Own).unwrap_err();
+        assert!(unfit.expected.starts_with("cheapest, rules, classes, "));
+        let half = DeviceHalf::Relocation(RelocationKind::Gc);
+        assert!(Anabranch::new(&three, &DRIVE.drive(), half).is_ok());
     }
 
     #[test]

@@ -74,8 +74,7 @@ pub fn requests(seed: u64, count: u64) -> Vec<Io> {
 }
 
 fn specs() -> Vec<SchemeSpec> {
-    let more =
-        "baseline+gc,anabranch:rehearse=on,hints:tenants=2,pcstream+substream,dac+age,sepbit+gc";
+    let more = "baseline+gc,anabranch:setting=objects,hints:tenants=2,pcstream+substream,dac+age,sepbit+gc";
     let own = SCHEMES.iter().map(|scheme| scheme.name.parse().unwrap());
     own.chain(SchemeSpec::parse_list(more).unwrap()).collect()
 }

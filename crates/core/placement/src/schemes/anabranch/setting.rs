@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! new page:  class of its predicted life, stream of a file-name rule, or stream of its file
-//! copy:      among new data by the life that remains; the same in streams of copies;
-//!            one stream of copies; or one stream further each time it survives
+//! copy:      among new data by the life that remains; one stream of copies; or one stream
+//!            further each time it survives
 //! victim:    the emptiest unit, or the highest (dead / valid) x age or its root
 //!            of each stream, oldest first: stop once no younger unit can score higher
 //! ```
@@ -18,36 +18,28 @@ use super::{
     span::Eighths,
     stream_budget::StreamBudget,
 };
-use crate::parameter::one_of;
 
-one_of! {
-    /// The streams of copies. A page whose write the scheme did not see has no prediction and goes to [`Setting::heir`].
-    Copies {
-        /// By what remains of their lives, among new data of the same class.
-        Together = "together",
-        /// By what remains of their lives, to internal streams.
-        Apart = "apart",
-        /// All to one internal stream.
-        One = "one",
-        /// One internal stream further each time a page survives: by how often, not by what is
-        /// predicted.
-        Chain = "chain",
-    }
+/// The streams of copies. A page whose write the scheme did not see has no prediction and goes to [`Setting::heir`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copies {
+    /// By what remains of their lives, among new data of the same class.
+    Together,
+    /// All to one internal stream.
+    One,
+    /// One internal stream further each time a page survives: by how often, not by what is
+    /// predicted.
+    Chain,
 }
 
-one_of! {
-    /// Rule that chooses the next closed unit to collect.
-    Victims {
-        /// The one with the fewest valid pages: best where age says nothing.
-        Emptiest = "emptiest",
-        /// The one with the most dead pages for its valid ones, times its age, of each stream's oldest
-        /// unit and its emptiest: best where what is young soon dies.
-        Patient = "patient",
-        /// The same of all units.
-        CostBenefit = "cost-benefit",
-        /// The same of all units with the root of the age, which waits less.
-        CostBenefitRoot = "cost-benefit-root",
-    }
+/// Rule that chooses the next closed unit to collect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Victims {
+    /// The one with the fewest valid pages: best where age says nothing.
+    Emptiest,
+    /// The one with the most dead pages for its valid ones, times its age: best where what is young soon dies.
+    CostBenefit,
+    /// The same with the root of the age, which waits less.
+    CostBenefitRoot,
 }
 
 /// Internal streams of a chain of copies (MiDAS' simulator spreads the last of its groups over as many).
@@ -77,13 +69,26 @@ pub(super) struct Setting {
     pub victims: Victims,
 }
 
+/// Classes of the usual setting, as far as the drive has spare units for them (our choice: fewer and more were both worse on
+/// the recordings tuned with).
+pub(super) const CLASSES: u32 = 6;
+
 impl Setting {
+    /// Classes of predicted lives, among which copies go too.
+    pub fn classes(budget: &StreamBudget) -> Setting {
+        Setting {
+            guide: Guide::Lives,
+            classes: budget.classes(CLASSES),
+            copies: Copies::Together,
+            victims: Victims::CostBenefitRoot,
+        }
+    }
+
     /// Streams it writes to.
     pub fn streams(&self) -> u32 {
         let classes = u32::from(self.classes);
         match self.copies {
             Copies::Together => classes,
-            Copies::Apart => 2 * classes,
             Copies::One => classes + 1,
             Copies::Chain => classes + u32::from(CHAIN),
         }
@@ -111,7 +116,7 @@ impl Setting {
     }
 
     /// The stream of a page copied out of another, by what is predicted to remain of its life. On a drive
-    /// with too few internal streams the last of them takes what would have had one of its own.
+    /// without internal streams copies go among new data.
     #[inline]
     pub fn copy_stream(
         &self,
@@ -120,13 +125,8 @@ impl Setting {
         from: StreamId,
         budget: &StreamBudget,
     ) -> StreamId {
-        self.whole_copy_stream(from, budget).unwrap_or_else(|| {
-            let class = self.class(predictor, life, budget);
-            match (self.copies, budget.internal_streams.checked_sub(1)) {
-                (Copies::Apart, Some(last)) => StreamId(budget.host_streams + class.min(last)),
-                _ => StreamId(class),
-            }
-        })
+        self.whole_copy_stream(from, budget)
+            .unwrap_or_else(|| StreamId(self.class(predictor, life, budget)))
     }
 
     /// The stream of every page copied out of another, where its life says nothing about it.
@@ -134,8 +134,8 @@ impl Setting {
     pub fn whole_copy_stream(&self, from: StreamId, budget: &StreamBudget) -> Option<StreamId> {
         let last = budget.internal_streams.checked_sub(1)?;
         let index = match self.copies {
-            // why: these two place each copy by its own life, which no caller may skip.
-            Copies::Together | Copies::Apart => return None,
+            // why: each copy is placed by its own life, which no caller may skip.
+            Copies::Together => return None,
             Copies::One => 0,
             Copies::Chain => {
                 let survived = from.0.checked_sub(budget.host_streams);
@@ -159,7 +159,6 @@ impl Setting {
         let class = class.min(last_class);
         match self.copies {
             Copies::Together => StreamId(class),
-            Copies::Apart => StreamId(budget.host_streams + class),
             Copies::One => StreamId(budget.host_streams),
             Copies::Chain => {
                 let times = stream.0 - budget.host_streams;
@@ -185,7 +184,7 @@ impl Setting {
         let worth: fn(f64) -> f64 = match self.victims {
             // why: the device keeps the emptiest unit itself; nothing is searched.
             Victims::Emptiest => return None,
-            Victims::Patient | Victims::CostBenefit => |age| age,
+            Victims::CostBenefit => |age| age,
             Victims::CostBenefitRoot => f64::sqrt,
         };
         for stream in budget.streams() {
@@ -193,12 +192,6 @@ impl Setting {
                 continue;
             };
             let most_gain = gain(&emptiest, budget.pages_per_unit);
-            if self.victims == Victims::Patient {
-                for unit in closed.oldest(stream).into_iter().chain([emptiest]) {
-                    offer(age(&unit, now) * gain(&unit, budget.pages_per_unit), &unit);
-                }
-                continue;
-            }
             // why: a stream opens its units one after the other, so the rest are younger and cannot score higher. Units
             // that wear levelling swapped break the order: an older one may be passed over.
             for unit in closed
@@ -251,7 +244,7 @@ mod tests {
         guide: Guide::Lives,
         classes: 3,
         copies: Copies::Together,
-        victims: Victims::Patient,
+        victims: Victims::CostBenefit,
     };
 
     fn predictor() -> Predictor {
@@ -296,7 +289,6 @@ mod tests {
         let budget = budget(8, 4);
         let of = |copies| streams(Setting { copies, ..SETTING }, &budget);
         assert_eq!(of(Copies::Together), [[0, 1, 2], [0, 1, 2]]);
-        assert_eq!(of(Copies::Apart), [[0, 1, 2], [8, 9, 10]]);
         assert_eq!(of(Copies::One), [[0, 1, 2], [8, 8, 8]]);
         assert_eq!(of(Copies::Chain), [[0, 1, 2], [8, 8, 8]]);
     }
@@ -352,21 +344,20 @@ mod tests {
 
     #[test]
     fn on_a_drive_of_few_streams_the_last_takes_the_rest() {
-        let apart = Setting {
-            copies: Copies::Apart,
+        let one = Setting {
+            copies: Copies::One,
             ..SETTING
         };
-        let [host, copies] = streams(apart, &budget(2, 1));
+        let [host, copies] = streams(one, &budget(2, 1));
         assert_eq!((host[0], host[2], copies), (0, 1, [2; 3]));
-        assert_eq!(streams(apart, &budget(3, 0)), [[0, 1, 2], [0, 1, 2]]);
-        assert_eq!(streams(apart, &budget(1, 2)), [[0; 3], [1; 3]]);
+        assert_eq!(streams(one, &budget(3, 0)), [[0, 1, 2], [0, 1, 2]]);
     }
 
     #[test]
     fn a_setting_writes_to_as_many_streams_as_it_says() {
         let budget = budget(8, 8);
         let predictor = predictor();
-        for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
+        for copies in [Copies::Together, Copies::One, Copies::Chain] {
             let setting = Setting { copies, ..SETTING };
             let copied = budget.streams().flat_map(|from| {
                 [20.0, 60.0, 100.0]
@@ -381,7 +372,7 @@ mod tests {
     #[test]
     fn an_heir_is_a_stream_the_setting_uses() {
         let budget = budget(8, 4);
-        for copies in [Copies::Together, Copies::Apart, Copies::One, Copies::Chain] {
+        for copies in [Copies::Together, Copies::One, Copies::Chain] {
             let setting = Setting { copies, ..SETTING };
             let mut used = streams(setting, &budget).concat();
             if copies == Copies::Chain {

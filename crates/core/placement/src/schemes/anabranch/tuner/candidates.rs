@@ -1,18 +1,14 @@
 //! The named settings that are tried on miniature drives.
 
 use super::super::{
-    setting::{Copies, Guide, Setting, Victims},
+    setting::{CLASSES, Copies, Guide, Setting, Victims},
     stream_budget::StreamBudget,
 };
 use crate::scheme::DeviceHalf;
 
-/// Classes of the usual setting, as far as the drive has spare units for them (our choice: fewer and more were both worse on
-/// the recordings tuned with).
-const CLASSES: u32 = 6;
-
 /// A setting and the name that reports give it, one of its kind on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(in super::super) struct Candidate {
     pub name: &'static str,
     pub setting: Setting,
 }
@@ -36,22 +32,21 @@ fn row(
     }
 }
 
-/// The settings tried on a drive, the first leader first. Without `names` there is none that goes by files. Where the drive
-/// has room for few classes, two rows may be one setting: the first has it.
+/// All settings for a drive whose copies and victims `beside` decides, the first leader first.
 ///
 /// A name ends in `-age` where a victim's age counts in full and not by its root, in `-emptiest` where it does not count,
 /// and in `-copies` where copies have one stream of their own.
-pub(super) fn candidates(
-    budget: &StreamBudget,
-    beside: DeviceHalf,
-    names: bool,
-    wide: bool,
-) -> Vec<Candidate> {
-    let all = match beside {
-        DeviceHalf::Own if wide => whole_wide(budget),
-        DeviceHalf::Own => whole_narrow(budget),
+pub(in super::super) fn settings(budget: &StreamBudget, beside: DeviceHalf) -> Vec<Candidate> {
+    match beside {
+        DeviceHalf::Own => whole(budget),
         DeviceHalf::Relocation(_) => host_half(budget),
-    };
+    }
+}
+
+/// The settings tried on a drive. Without `names` there is none that goes by files. Where the drive has room for few
+/// classes, two rows may be one setting: the first has it.
+pub(super) fn candidates(budget: &StreamBudget, beside: DeviceHalf, names: bool) -> Vec<Candidate> {
+    let all = settings(budget, beside);
     let mut candidates: Vec<Candidate> = Vec::with_capacity(all.len());
     for one in all {
         let is_new = candidates.iter().all(|other| other.setting != one.setting);
@@ -63,7 +58,7 @@ pub(super) fn candidates(
 }
 
 /// Copies and victims are the scheme's; victims are sought among all units. The single streams go by nothing learned.
-fn whole_wide(budget: &StreamBudget) -> Vec<Candidate> {
+fn whole(budget: &StreamBudget) -> Vec<Candidate> {
     use Copies::{Chain, One, Together};
     use Guide::{Lives, Objects, Rules};
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest};
@@ -84,24 +79,6 @@ fn whole_wide(budget: &StreamBudget) -> Vec<Candidate> {
         row("single-chain-age", Lives, 1, Chain, CostBenefit),
         row("single-emptiest", Lives, 1, One, Emptiest),
         row("objects", Objects, objects, One, CostBenefitRoot),
-    ]
-}
-
-/// Copies and victims are the scheme's; of each stream the oldest and the emptiest unit may be victims.
-fn whole_narrow(budget: &StreamBudget) -> Vec<Candidate> {
-    use Copies::{Apart, One, Together};
-    use Guide::{Lives, Rules};
-    use Victims::{Emptiest, Patient};
-    let (usual, two) = (budget.classes(CLASSES), budget.classes(2));
-    let more = budget.classes(u32::from(usual) + 2);
-    vec![
-        row("classes-age", Lives, usual, Together, Patient),
-        row("classes-emptiest", Lives, usual, Together, Emptiest),
-        row("more-classes-age", Lives, more, Together, Patient),
-        row("classes-apart-age", Lives, usual, Apart, Patient),
-        row("two-classes-emptiest", Lives, two, Together, Emptiest),
-        row("rules-emptiest", Rules, usual, One, Emptiest),
-        row("single-emptiest", Lives, 1, One, Emptiest),
     ]
 }
 

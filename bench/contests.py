@@ -1,20 +1,23 @@
-"""Replays every recording and judges each program by the setting that the other programs chose.
+"""Replays every recording in three contests, and compares our scheme with the best other of each.
 
-Use: leave_out.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [--data NAME] [NAME...]      (markdown on standard output)
-  ANABRANCH  the command
+Use: contests.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spare SHARE] [--victim RULE] [--data NAME] [NAME...]
+  ANABRANCH  the command (markdown on standard output)
   -o         keeps each result under FOLDER, rivals' apart from ours; what is there already is not made again
   --seeds    seeds of our scheme, from 1 on [default: 3]
-  --fresh    the recordings of traces/fresh, which had no part in anything, with our scheme as it is set by default
+  --fresh    the recordings of traces/fresh, which had no part in anything; without it those that choices were made by
   --parts    cuts each erase unit in so many, so that there are as many times more [default: 1]
   --spare    the drives' over-provisioning, 28% for example, in place of their own
-  --data     writes the tables to lab/data/NAME-whole.csv and NAME-host-half.csv as well, for scripts/tables.py
+  --victim   the drives' victim rule [default: greedy]
+  --data     writes the tables to lab/data/NAME-whole.csv, NAME-host-half.csv and NAME-collected.csv, for scripts/tables.py
   NAME       only these recordings
 
 Recordings, and units and drives unless others are asked for, are those of the tables in the README.md of traces/,
 traces/held-out, traces/looked-at and traces/generations, or of traces/fresh.
-A program is what stands before the first hyphen of a recording's name; all means are means by program. There are two contests:
-whole schemes, and the host half beside a drive that keeps all copies in one open unit (`+gc`). What a scheme does while it learns is its
-WAF until the end of the second capacity of writes, what it does once it had the time to, its WAF from there on.
+A program is what stands before the first hyphen of a recording's name; all means are means by program. The contests: whole schemes, which
+need their own firmware; the host half, beside a drive that keeps all copies in one open unit (`+gc`); and whole schemes whose host
+collects on such a drive (`+host`), where there is room for it. What a scheme does while it learns is its WAF until the end of the second
+capacity of writes, what it does once it had the time to, its WAF from there on. *Best held* is the setting of ours that copies least if it
+leads throughout, known by hindsight; what ours is above it is the price of choosing.
 """
 
 from __future__ import annotations
@@ -28,23 +31,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
 TRACES = Path(__file__).resolve().parents[1] / "traces"
 # Recordings that a choice was made by, or may be; those of `fresh` had no part in any. Programs that merge files were recorded again
 # once the probe told generations: those stand in place of the others of their names.
 CHOSEN_BY = (TRACES, TRACES / "held-out", TRACES / "looked-at", TRACES / "generations")
 FRESH = (TRACES / "fresh",)
-# What a program may be given, the plainest first: it is taken where another is no better.
-SETTINGS = (
-    "",
-    "unit-pages=64",
-    "unit-pages=256",
-    "margin=1",
-    "margin=4",
-    "history=off",
-    "rehearse=on",
+# Settings of our scheme, each of which may lead throughout (`docs/anabranch-scheme.md`).
+WHOLE_SETTINGS = tuple(
+    "rules rules-age classes classes-age classes-copies classes-copies-age two-classes-emptiest single single-chain-age single-emptiest objects".split()
 )
+HALF_SETTINGS = ("rules", "classes", "three-classes", "single", "objects")
+# Whole schemes, whose second half a host can do.
+WHOLE = "pcstream dac eti fadac warcip multilog sfs sepbit midas dogi".split()
 HALVES = (
     "manual sequential fstream flashalloc vstream pcstream-fcfs pcstream* autostream-sfr autostream-mq dac eti fadac warcip multilog sepbit"
 ).split()
@@ -78,13 +78,14 @@ class Row(NamedTuple):
         """The name of its results, another one for each drive."""
         return "@".join((self.name, self.unit, *(one for one in self.drive if one[0] != "-"))) + ".json"
 
-    def on(self, parts: int, spare: str | None) -> Row:
-        """The recording on a drive whose units are cut in so many parts, with another over-provisioning if one is named."""
+    def on(self, parts: int, spare: str | None, victim: str | None = None) -> Row:
+        """The recording on a drive whose units are cut in so many parts, with another over-provisioning and victim rule if they are named."""
         number, name = re.fullmatch(r"(\d+)([KMG]iB)", self.unit).groups()
         unit_kib = int(number) * 1024 ** "KMG".index(name[0])
         unit = self.unit if parts == 1 else f"{unit_kib // parts}KiB"
         kept = self.drive[: self.drive.index(SPARE)] if SPARE in self.drive else self.drive
-        return self._replace(unit=unit, drive=(*kept, SPARE, spare) if spare else self.drive)
+        drive = (*kept, SPARE, spare) if spare else self.drive
+        return self._replace(unit=unit, drive=(*drive, "--victim", victim) if victim else drive)
 
 
 class Contest(NamedTuple):
@@ -94,6 +95,7 @@ class Contest(NamedTuple):
     title: str
     ours: str
     relocation: str
+    settings: tuple[str, ...]
 
     def bounds(self) -> list[str]:
         """What no scheme can do: one that knows every death, and one that knows how often each page is rewritten."""
@@ -103,14 +105,30 @@ class Contest(NamedTuple):
         """Whether a scheme of a result takes part, ours apart."""
         scheme, _, settings = name.partition(":")
         base, _, relocation = scheme.partition("+")
-        if settings or base == "anabranch" or base == "fk":
+        if settings or base in ("anabranch", "fk", *BOUNDS):
             return False
         return base == "baseline" and relocation in ("", "gc") or relocation == self.relocation
 
+    def rivals(self) -> list[str]:
+        """What the others are asked for as."""
+        if not self.relocation:
+            return ["all"]
+        others = HALVES if self.name == "host-half" else WHOLE
+        return [f"{one}+{self.relocation}" for one in (*others, *BOUNDS)] + [UNPLACED, "baseline"]
+
+    def specs(self, seeds: Iterable[int]) -> dict[int, str]:
+        """Our scheme's name with each seed, as results have it: without what is the default."""
+        return {seed: spec(self, "", seed) for seed in seeds}
+
+    def held(self) -> list[str]:
+        """Our scheme's name with each setting that leads throughout."""
+        return [spec(self, f"setting={setting}", 1) for setting in self.settings]
+
 
 CONTESTS = (
-    Contest("whole", "Whole schemes", "anabranch", ""),
-    Contest("host-half", "The host half", "anabranch+gc", "gc"),
+    Contest("whole", "Whole schemes", "anabranch", "", WHOLE_SETTINGS),
+    Contest("host-half", "The host half", "anabranch+gc", "gc", HALF_SETTINGS),
+    Contest("collected", "Collected by the host", "anabranch+host", "host", ()),
 )
 
 
@@ -217,11 +235,6 @@ def mean_copies(wafs: dict[Row, float]) -> float:
     return mean(by_program({row: waf - 1 for row, waf in wafs.items()}).values())
 
 
-def choose(copies: dict[str, dict[str, float]], left_out: str | None) -> str:
-    """The setting with the least mean copies over all programs but one; of equals the first."""
-    return min(copies, key=lambda setting: mean(c for p, c in copies[setting].items() if p != left_out))
-
-
 def beside(ours: float, rival: float) -> str:
     """How many more copies ours are; nothing where the rival copies none."""
     return f"{100 * (ours / rival - 1):+.1f} %" if rival > 0 else "-"
@@ -252,35 +265,31 @@ def interval(ours: dict[str, float], rivals: dict[str, dict[str, float]]) -> tup
     return (beside(ratios[tail], 1), beside(ratios[-1 - tail], 1)) if ratios else ("-", "-")
 
 
-# WAFs of a row: of rivals by name, and ours by setting and seed.
+# WAFs of a row by the name of a scheme, and by our seed.
 Rivals = dict[Row, dict[str, float]]
-Ours = dict[Row, dict[tuple[str, int], float]]
+Ours = dict[Row, dict[int, float]]
 
 
 class Table:
-    """A contest's rows: the WAF of rivals, and ours by setting and seed, each in all spans of a run; that of `oracle`, and those of the
-    contest's own bounds by name."""
+    """A contest's rows: the WAF of rivals, and ours by seed, each in all spans of a run; ours with the best setting held throughout, that
+    of `oracle`, and those of the contest's own bounds by name."""
 
     def __init__(
         self,
         spans: dict[str, tuple[Rivals, Ours]],
+        held: dict[Row, tuple[float, str]],
         oracle: dict[Row, float],
         bounds: dict[str, dict[Row, float]],
     ):
-        self.spans, self.oracle, self.bounds = spans, oracle, bounds
+        self.spans, self.held, self.oracle, self.bounds = spans, held, oracle, bounds
         self.rivals, ours = spans[ALL]
         self.rows = list(self.rivals)
-        self.seeds = sorted({seed for _, seed in next(iter(ours.values()))})
-        settings = dict.fromkeys(setting for setting, _ in next(iter(ours.values())))
-        copies = {s: by_program({r: mean(ours[r][s, n] for n in self.seeds) - 1 for r in self.rows}) for s in settings}
-        programs = dict.fromkeys(row.program for row in self.rows)
-        self.settings = copies
-        self.chosen = {program: choose(copies, program if len(programs) > 1 else None) for program in programs}
+        self.seeds = sorted(next(iter(ours.values())))
 
     def waf(self, row: Row, seed: int | None = None, span: str = ALL) -> float:
-        """Ours with the setting the other programs chose: of a seed, or the mean of all."""
+        """Ours of a seed, or the mean of all."""
         wafs = self.spans[span][1][row]
-        return mean(wafs[self.chosen[row.program], n] for n in (self.seeds if seed is None else [seed]))
+        return mean(wafs[n] for n in (self.seeds if seed is None else [seed]))
 
     def ratio(self, row: Row, span: str = ALL) -> float:
         """By how much ours is above the best other in a span of the run."""
@@ -293,19 +302,22 @@ class Table:
 
     def lines(self, title: str) -> list[str]:
         """One line a row."""
+        held = " best held | beside it |" if self.held else ""
         lines = [
-            f"| trace | unit | `baseline` | best other | `{title}` | its seeds | beside it | after {LEARNING} capacities | setting | `oracle` | gap closed |",
-            "|---|---|---|---|---|---|---|---|---|---|---|",
+            f"| trace | unit | `{UNPLACED}` | best other | `{title}` | its seeds | beside it | after {LEARNING} capacities |{held} `oracle` | gap closed |",
+            "|---" * (10 + 2 * bool(self.held)) + "|",
         ]
         for row in self.rows:
             best, name = min((waf, name) for name, waf in self.rivals[row].items())
             wafs = [self.waf(row, seed) for seed in self.seeds]
-            plain, oracle = self.rivals[row]["baseline"], self.oracle[row]
+            plain, oracle = self.rivals[row][UNPLACED], self.oracle[row]
             # Of a gap below 0.005 copies nothing is told.
             gap = f"{100 * (plain - self.waf(row)) / (plain - oracle):.0f} %" if plain - oracle >= 0.005 else "-"
+            waf, setting = self.held.get(row, (0.0, ""))
+            held = f" {waf:.3f} `{setting}` | {100 * (self.waf(row) / waf - 1):+.1f} % |" if self.held else ""
             lines.append(
                 f"| {row.name} | {row.unit} | {plain:.3f} | {best:.3f} `{name}` | {self.waf(row):.3f} | {min(wafs):.3f} to {max(wafs):.3f} "
-                f"| {above(self.ratio(row))} | {above(self.ratio(row, LATE))} | {self.chosen[row.program] or 'default'} | {oracle:.3f} | {gap} |"
+                f"| {above(self.ratio(row))} | {above(self.ratio(row, LATE))} |{held} {oracle:.3f} | {gap} |"
             )
         return lines
 
@@ -319,22 +331,35 @@ class Table:
         best = min(single, key=single.__getitem__)
         return f"Over the programs of traces/held-out alone: {ours:.4f}, best single other `{best}` {single[best]:.4f} ({beside(ours, single[best])}). "
 
-    def learning(self) -> str:
-        """What ours does while it learns, beside a drive without a host that places."""
-        plain = {row: self.spans[EARLY][0][row][UNPLACED] for row in self.rows}
-        ours = {row: self.waf(row, span=EARLY) for row in self.rows}
-        copies = mean_copies(ours), mean_copies(plain)
-        above_plain = beyond({row.name: ours[row] / plain[row] - 1 for row in self.rows}, 0.005)
+    def unplaced(self) -> str:
+        """Ours beside a drive without a host that places, over the whole run and while it learns."""
+        told = []
+        for span, title in ((ALL, "Over the whole run"), (EARLY, f"In the first {LEARNING} capacities")):
+            plain = {row: self.spans[span][0][row][UNPLACED] for row in self.rows}
+            ours = {row: self.waf(row, span=span) for row in self.rows}
+            copies = mean_copies(ours), mean_copies(plain)
+            above_plain = beyond({row.name: ours[row] / plain[row] - 1 for row in self.rows}, 0.005)
+            told.append(
+                f"{title} `{UNPLACED}` copies {copies[1]:.4f} and ours {copies[0]:.4f} ({beside(*copies)}); more than 0.5 % above it: {above_plain}. "
+            )
+        return "".join(told)
+
+    def price(self) -> str:
+        """What choosing costs: ours beside the setting that is best in each row if it leads throughout."""
+        if not self.held:
+            return ""
+        best = mean_copies({row: waf for row, (waf, _) in self.held.items()})
+        ours = mean_copies({row: self.waf(row) for row in self.rows})
+        ratios = {row.name: self.waf(row) / self.held[row][0] - 1 for row in self.rows}
         return (
-            f"In the first {LEARNING} capacities `{UNPLACED}` copies {copies[1]:.4f} and ours {copies[0]:.4f} ({beside(*copies)}); "
-            f"more than 0.5 % above it: {above_plain}. "
+            f"With the best setting of each row held throughout, known by hindsight, ours would copy {best:.4f} ({beside(ours, best)} now); "
+            f"more than 1 % above that: {beyond(ratios, 0.01)}; below it: {sum(ratio < 0 for ratio in ratios.values())}. "
         )
 
     def summary(self, title: str) -> str:
         """The bounds and the means."""
         ratios = [self.ratio(row) for row in self.rows]
         late = beyond({row.name: self.ratio(row, LATE) for row in self.rows}, 0.01)
-        behind = sum(self.waf(row) > 1.005 * self.rivals[row]["baseline"] for row in self.rows)
         ours = by_program({row: self.waf(row) - 1 for row in self.rows})
         single = self.single()
         name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
@@ -343,16 +368,13 @@ class Table:
         single_mean = mean(rival.values())
         each = [beside(seed, single_mean) for seed in seeds]
         either = mean_copies({row: min(self.waf(row), *self.rivals[row].values()) for row in self.rows})
-        settings = ", ".join(f"{setting or 'default'} {mean(copies.values()):.4f}" for setting, copies in self.settings.items())
-        choice = f" Mean copies of the settings to choose among: {settings}." if len(self.settings) > 1 else ""
         bounds = (f"`{name}` {mean_copies(wafs):.4f}" for name, wafs in self.bounds.items())
         return (
             f"{len(self.rows)} rows, {len(ours)} programs. Within 1 % of the best other: {sum(r <= 0.01 for r in ratios)}, at worst "
-            f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {late}; "
-            f"more than 0.5 % above `baseline`: {behind}. Mean copies by program: `{title}` "
+            f"{100 * max(ratios):+.1f} %; after {LEARNING} capacities more than 1 % above it: {late}. Mean copies by program: `{title}` "
             f"{mean(ours.values()):.4f}, best single other `{name}` {single_mean:.4f} ({beside(mean(ours.values()), single_mean)}; "
-            f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}{self.learning()}"
-            f"Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}.{choice}"
+            f"by seed {', '.join(each)}; 95 % of resamplings of the programs {least} to {most}). {self.held_out()}{self.unplaced()}"
+            f"{self.price()}Best of each row by hindsight, ours among them: {either:.4f}; bounds: {', '.join(bounds)}."
         )
 
 
@@ -367,34 +389,46 @@ def keep(name: str, anabranch: str, lines: list[str]) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
+def contest_of(contest: Contest, found: list[Row], options: argparse.Namespace) -> Table:
+    """The rows of a contest, from results that are there or made now."""
+    seeds = contest.specs(range(1, options.seeds + 1))
+    rivals, ours = {}, {}
+    for row in found:
+        print(contest.name, row.name, file=sys.stderr)
+        try:
+            rivals[row] = replay(options.anabranch, row, contest.rivals(), options.output / contest.name / row.file)
+            names = [*seeds.values(), *contest.held()]
+            ours[row] = replay(options.anabranch, row, names, options.output / f"{contest.name}-{options.seeds}" / row.file)
+        except subprocess.CalledProcessError:
+            # The command told why: the drive has too few units for a host that collects. In other contests that is no reason.
+            if contest.relocation != "host":
+                raise
+            rivals.pop(row, None)
+    spans = {
+        span: (
+            {row: {name: s[span] for name, s in one.items() if not s["is_bound"] and contest.admits(name)} for row, one in rivals.items()},
+            {row: {seed: one[name][span] for seed, name in seeds.items()} for row, one in ours.items()},
+        )
+        for span in SPANS
+    }
+    held = {row: min((one[name]["waf"], name.partition("=")[2]) for name in contest.held()) for row, one in ours.items() if contest.settings}
+    bounds = {name: {row: one[name]["waf"] for row, one in rivals.items()} for name in contest.bounds()}
+    return Table(spans, held, bounds[contest.bounds()[0]], bounds)
+
+
 def main() -> None:
-    """Prints both contests."""
-    parser = asking("out/leave-out", seeds=True)
+    """Prints the contests."""
+    parser = asking("out/contests", seeds=True)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--parts", type=at_least_one, default=1)
     parser.add_argument("--spare")
+    parser.add_argument("--victim")
     parser.add_argument("--data")
     options = parser.parse_intermixed_args()
     found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
-    found = [row.on(options.parts, options.spare) for row in found]
-    settings = SETTINGS[:1] if options.fresh else SETTINGS
-    specs = {(c, s, n): spec(c, s, n) for c in CONTESTS for s in settings for n in range(1, options.seeds + 1)}
-    rivals, ours = {}, {}
-    for row in found:
-        print(row.name, file=sys.stderr)
-        schemes = ["all", *(f"{half}+gc" for half in (*HALVES, *BOUNDS))]
-        rivals[row] = replay(options.anabranch, row, schemes, options.output / row.file)
-        ours[row] = replay(options.anabranch, row, list(specs.values()), options.output / f"ours-{options.seeds}" / row.file)
+    found = [row.on(options.parts, options.spare, options.victim) for row in found]
     for contest in CONTESTS:
-        spans = {
-            span: (
-                {row: {name: s[span] for name, s in rivals[row].items() if not s["is_bound"] and contest.admits(name)} for row in found},
-                {row: {(s, n): ours[row][name][span] for (c, s, n), name in specs.items() if c == contest} for row in found},
-            )
-            for span in SPANS
-        }
-        bounds = {name: {row: rivals[row][name]["waf"] for row in found} for name in contest.bounds()}
-        table = Table(spans, {row: rivals[row]["oracle"]["waf"] for row in found}, bounds)
+        table = contest_of(contest, found, options)
         lines = table.lines(contest.ours)
         print(f"**{contest.title}**\n", *lines, "", table.summary(contest.ours), "", sep="\n")
         if options.data:
