@@ -2,6 +2,7 @@
 
 mod arguments;
 mod hints;
+mod kept_models;
 mod lifetimes;
 mod metrics;
 mod report;
@@ -41,6 +42,7 @@ use crate::{
     say,
 };
 use arguments::Metadata;
+use kept_models::KeptModels;
 use lifetimes::Lifetimes;
 use report::{Limits, SteerReport};
 use shadow::{Counted, Extent, Model, Shadow};
@@ -69,6 +71,7 @@ struct Seen<'a> {
     plan: &'a Plan,
     limits: Limits,
     shadow: Option<Shadow>,
+    models: KeptModels,
     watched: Option<Watched>,
     lifetimes: Lifetimes,
     metrics: Option<Metrics>,
@@ -143,7 +146,8 @@ fn begin(
     placer.restore_lifetimes(lifetimes.known());
     let (bytes, unit_bytes) = (drive.abilities().bytes, shadow::unit_bytes(&drive));
     let extent = Extent::of(arguments.shadow, bytes, unit_bytes);
-    let shadow = start_shadow(arguments, &plan, &drive, &mut placer, extent)?;
+    let models = KeptModels::new(arguments.models.as_deref(), drive.title());
+    let shadow = start_shadow(arguments, &plan, &drive, &mut placer, extent, &models)?;
     let limits = Limits {
         is_counted_with_others: drive.is_counted_with_others(),
         unmodelled: extent.limitation(),
@@ -173,6 +177,7 @@ fn begin(
         plan: &plan,
         limits,
         shadow,
+        models,
         watched,
         lifetimes,
         metrics,
@@ -245,13 +250,14 @@ fn start_shadow(
     drive: &SteeredDrive,
     placer: &mut Placer,
     extent: Extent,
+    models: &KeptModels,
 ) -> Result<Option<Shadow>> {
     let Extent::At(rate) = extent else {
         return Ok(None);
     };
     let all = plan.streams + u16::from(plan.metadata.is_some());
     let model = shadow::model(drive, all, arguments.spare, rate);
-    let (shadow, witness) = Shadow::start(model)?;
+    let (shadow, witness) = Shadow::start(model, models)?;
     placer.watch(witness);
     Ok(Some(shadow))
 }
@@ -300,6 +306,7 @@ fn serve(
         plan,
         limits,
         shadow,
+        models,
         watched,
         mut lifetimes,
         metrics,
@@ -339,12 +346,15 @@ fn serve(
     drive = report::since(server.drive().written(), before).or(drive);
     let is_kept = lifetimes.keep(&server);
     server.placer().unwatch();
-    let shadow = shadow.map(Shadow::finish);
+    let (shadow, are_kept) = shadow.map(|shadow| shadow.finish(&models)).unzip();
     let mut end = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
     end.limit(&limits);
     let is_told = give_all(arguments, &end.json(), &end.text(), files, print);
     let is_unwatched = watched.map_or(Ok(()), Watched::end);
-    is_told.and(is_unwatched).and(is_kept)
+    is_told
+        .and(is_unwatched)
+        .and(is_kept)
+        .and(are_kept.unwrap_or(Ok(())))
 }
 
 /// The report of this moment.

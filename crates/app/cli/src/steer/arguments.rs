@@ -127,6 +127,9 @@ pub struct SteerArguments {
     /// Feed a model of the drive with the same writes, in the scheme's streams and in one
     #[arg(long, default_value = "auto")]
     pub shadow: Shadow,
+    /// Models of the drive: taken from FILE at the start if it is there, and kept in it at a clean end
+    #[arg(long, value_name = "FILE")]
+    pub models: Option<PathBuf>,
     /// Spare flash that the drive is taken to have, by the scheme and by that model, as a share of its size: drives do
     /// not tell theirs (our choice of default); as `--over-provisioning` of `replay`, 7% or 0.07
     #[arg(long, value_name = "SHARE", default_value = "7%", value_parser = spare)]

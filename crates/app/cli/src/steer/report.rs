@@ -186,6 +186,7 @@ impl SteerReport<'_> {
             "shadow": self.shadow.as_ref().map(|(counted, missed, model)| json!({
                 "drive": model.config,
                 "sample": model.rate,
+                "kept_bytes": model.kept_bytes,
                 "missed_requests": missed,
                 "baseline": modelled(&counted.baseline),
                 "steered": modelled(&counted.steered),
@@ -222,6 +223,12 @@ impl SteerReport<'_> {
                 ratio_within(counted.steered.waf, counted.steered.error),
                 ratio_within(counted.baseline.waf, counted.baseline.error)
             );
+            if model.kept_bytes > 0 {
+                text += &format!(
+                    "these models go on from earlier starts, which wrote {}\n",
+                    bytes(model.kept_bytes)
+                );
+            }
             if *missed > 0 {
                 text += &format!(
                     "{missed} requests came too fast for the model, which did not see them\n"

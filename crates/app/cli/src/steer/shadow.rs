@@ -2,6 +2,7 @@
 //! apart, as on a drive that nobody steers. A large drive is modelled by samples of its pages.
 
 use std::{
+    io::{Read, Write},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -16,11 +17,12 @@ use anabranch_report::bytes;
 use anabranch_ssd::{
     Config, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
+    state::StateError,
 };
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 use anabranch_trace::{Rate, Sample};
 
-use super::arguments::Shadow as Wanted;
+use super::{arguments::Shadow as Wanted, kept_models::KeptModels};
 use crate::error::{CommandError, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
@@ -170,7 +172,7 @@ impl Counted {
 pub struct Shadow {
     counted: Arc<Mutex<Counted>>,
     missed: Arc<AtomicU64>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<Vec<Pair>>,
     model: Model,
 }
 
@@ -216,11 +218,13 @@ pub struct Model {
     pub kind: RelocationKind,
     /// Its rate.
     pub rate: Rate,
+    /// Host bytes that models of earlier starts had seen.
+    pub kept_bytes: u64,
 }
 
 impl Shadow {
-    /// Models of a drive, and what is to watch the scheme for them.
-    pub fn start(model: Model) -> Result<(Shadow, Box<dyn Witness>)> {
+    /// Models of a drive, those that were kept if there are any, and what is to watch the scheme for them.
+    pub fn start(mut model: Model, kept: &KeptModels) -> Result<(Shadow, Box<dyn Witness>)> {
         let (one, apart) = one_stream(&model.config, model.kind);
         let samples = samples(model.rate, small(PAGE_BYTES), None, HASH, None)
             .map_err(CommandError::usage)?;
@@ -228,8 +232,17 @@ impl Shadow {
             let steered = ModelledDrive::new(&model.config, model.kind)?;
             Ok([ModelledDrive::new(&one, apart)?, steered])
         };
-        let drives: Result<Vec<[ModelledDrive; 2]>> = samples.iter().map(pair).collect();
-        let drives = drives?;
+        let drives = match kept.take(&model, samples.len())? {
+            Some(drives) => drives,
+            None => samples.iter().map(pair).collect::<Result<Vec<Pair>>>()?,
+        };
+        let seen_pages: u64 = drives
+            .iter()
+            .map(|pair| pair[0].counters().host_pages)
+            .sum();
+        // Pages of a sample have the size of those that they stand for.
+        model.kept_bytes =
+            seen_pages / drives.len().max(1) as u64 * u64::from(model.config.page_bytes);
         let drawn = Drawn {
             sample: model.rate.pages(),
             trace: 1,
@@ -268,55 +281,92 @@ impl Shadow {
         (self.counted(), missed, self.model.clone())
     }
 
-    /// Lets the models come to the end; the witness must be gone.
-    pub fn finish(self) -> (Counted, u64, Model) {
+    /// Lets the models come to the end, and keeps them; the witness must be gone. With the counts comes the outcome of
+    /// keeping.
+    pub fn finish(self, kept: &KeptModels) -> ((Counted, u64, Model), Result) {
         let (counted, missed) = (self.counted, self.missed);
-        let _ = self.thread.join();
+        let is_kept = match self.thread.join() {
+            Ok(drives) => kept.keep(&self.model, &drives),
+            Err(_) => Err(CommandError::work(anyhow::anyhow!("the models are lost"))),
+        };
         let counted = *counted.lock().unwrap_or_else(PoisonError::into_inner);
-        (counted, missed.load(Ordering::Relaxed), self.model)
+        let seen = (counted, missed.load(Ordering::Relaxed), self.model);
+        (seen, is_kept)
     }
 }
 
+/// The models of a sample: all writes in one stream, and in the streams the scheme chose.
+pub type Pair = [ModelledDrive; 2];
+
 /// A modelled drive, and what says where its copies go.
-struct ModelledDrive {
+pub struct ModelledDrive {
     device: Device,
     relocation: Box<dyn Relocate>,
 }
 
 impl ModelledDrive {
-    fn new(config: &Config, kind: RelocationKind) -> Result<ModelledDrive> {
+    /// Makes a new drive.
+    pub fn new(config: &Config, kind: RelocationKind) -> Result<ModelledDrive> {
         let relocation = kind.build(config);
         let device = Device::new(config.clone(), &*relocation).map_err(CommandError::usage)?;
         Ok(ModelledDrive { device, relocation })
     }
 
-    fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
+    /// Reads one that was saved; `None` where it is of another configuration.
+    pub fn load(
+        from: &mut dyn Read,
+        config: &Config,
+        kind: RelocationKind,
+    ) -> Result<Option<ModelledDrive>, StateError> {
+        let mut relocation = kind.build(config);
+        let device = Device::load(from, &mut *relocation)?;
+        let is_same = device.config() == config;
+        Ok(is_same.then_some(ModelledDrive { device, relocation }))
+    }
+
+    /// Writes it.
+    pub fn save(&self, to: &mut dyn Write) -> Result<(), StateError> {
+        self.device.save(&*self.relocation, to)
+    }
+
+    /// Its counts so far.
+    pub fn counters(&self) -> &Counters {
+        self.device.counters()
+    }
+
+    /// Writes pages to a stream.
+    pub fn write(&mut self, pages: PageRange, stream: StreamId) -> Result<(), DeviceError> {
         self.device.write(&mut *self.relocation, pages, stream)
     }
 }
 
 fn follow(
     seen: &Receiver<Seen>,
-    mut drives: Vec<[ModelledDrive; 2]>,
+    mut drives: Vec<Pair>,
     drawn: Drawn,
     counted: &Mutex<Counted>,
-) {
+) -> Vec<Pair> {
+    let publish = |drives: &[Pair]| {
+        let of = |at: usize| -> Vec<Counters> {
+            drives.iter().map(|pair| *pair[at].counters()).collect()
+        };
+        *counted.lock().unwrap_or_else(PoisonError::into_inner) =
+            Counted::of(&of(0), &of(1), drawn);
+    };
+    // Models that were kept have counts.
+    publish(&drives);
     while let Ok(next) = seen.recv() {
         take(&mut drives, next);
         for next in seen.try_iter().take(PUBLISHED_EACH) {
             take(&mut drives, next);
         }
-        let of = |at: usize| -> Vec<Counters> {
-            let pairs = drives.iter();
-            pairs.map(|pair| *pair[at].device.counters()).collect()
-        };
-        *counted.lock().unwrap_or_else(PoisonError::into_inner) =
-            Counted::of(&of(0), &of(1), drawn);
+        publish(&drives);
     }
+    drives
 }
 
 /// Has the models of a sample do what was decided. A model refuses only what is beyond its drive, and no request is.
-fn take(drives: &mut [[ModelledDrive; 2]], seen: Seen) {
+fn take(drives: &mut [Pair], seen: Seen) {
     let _ = match seen {
         Seen::Wrote(number, pages, stream) => {
             let [baseline, steered] = &mut drives[number];
@@ -332,7 +382,7 @@ fn take(drives: &mut [[ModelledDrive; 2]], seen: Seen) {
 }
 
 /// The drive that nobody steers: of the same flash, with copies in a stream of their own. FDP's relocation has that already.
-fn one_stream(config: &Config, kind: RelocationKind) -> (Config, RelocationKind) {
+pub fn one_stream(config: &Config, kind: RelocationKind) -> (Config, RelocationKind) {
     if kind == RelocationKind::Fdp {
         return (config.clone(), kind);
     }
@@ -366,7 +416,12 @@ pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Mode
         )
     };
     config.internal_streams = kind.internal_streams(&config);
-    Model { config, kind, rate }
+    Model {
+        config,
+        kind,
+        rate,
+        kept_bytes: 0,
+    }
 }
 
 /// The reclaim unit of a drive.
@@ -406,6 +461,10 @@ mod tests {
         assert!(words.contains("20.00 GiB of memory"), "{words}");
     }
 
+    fn nowhere() -> KeptModels {
+        KeptModels::new(None, String::new())
+    }
+
     /// Counts of the models of a drive of 512 units after writes that a sixteenth of the pages get most of, in a stream of their
     /// own.
     fn modelled(rate: Rate) -> Counted {
@@ -417,7 +476,13 @@ mod tests {
         };
         let kind = RelocationKind::Fdp;
         config.internal_streams = kind.internal_streams(&config);
-        let (shadow, mut witness) = Shadow::start(Model { config, kind, rate }).unwrap();
+        let model = Model {
+            config,
+            kind,
+            rate,
+            kept_bytes: 0,
+        };
+        let (shadow, mut witness) = Shadow::start(model, &nowhere()).unwrap();
         let mut state = 1_u64;
         for step in 0..1_u64 << 20 {
             state = state
@@ -437,7 +502,8 @@ mod tests {
             }
         }
         drop(witness);
-        let (counted, missed, _) = shadow.finish();
+        let ((counted, missed, _), is_kept) = shadow.finish(&nowhere());
+        is_kept.unwrap();
         assert_eq!(missed, 0);
         counted
     }

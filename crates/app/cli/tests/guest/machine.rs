@@ -6,6 +6,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -241,6 +242,9 @@ fn start(script: &Path, seconds: u32, hardware: Hardware<'_>, files: &[PathBuf])
     piped.spawn().expect("setpriv starts scripts/guest.sh")
 }
 
+/// A step that takes longer is told, so that who waits for a guest finds out for what.
+const SLOW: Duration = Duration::from_secs(5);
+
 fn listen(
     output: impl BufRead,
     input: &mut ChildStdin,
@@ -249,8 +253,15 @@ fn listen(
     let mut sections = BTreeMap::new();
     let mut current: Option<(String, String)> = None;
     let mut transcript = String::new();
+    let mut last = Instant::now();
     for line in output.split(b'\n') {
         let line = String::from_utf8_lossy(&line.unwrap()).into_owned();
+        if line.starts_with('@') {
+            if last.elapsed() > SLOW {
+                eprintln!("after {} s: {line}", last.elapsed().as_secs());
+            }
+            last = Instant::now();
+        }
         transcript.push_str(&line);
         transcript.push('\n');
         if let Some(name) = line.strip_prefix("@begin ") {

@@ -103,10 +103,16 @@ fn judge(report: &Report, served: Served) -> Value {
 #[test]
 fn every_write_arrives_in_the_handle_that_was_chosen_for_it() {
     let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
-    let options = "--scheme dac --json";
+    let options = "--scheme dac --json --models /tmp/models";
     let report = steered("steer.sh", &served, &[("OPTIONS", options), ("RESET", "")]);
     let counters = judge(&report, served);
     let bytes = |value: &Value| value.as_u64().unwrap();
+    // The next server's models go on where these ended.
+    let again = &report.json("counters-again")["shadow"];
+    let seen = |shadow: &Value| bytes(&shadow["baseline"]["host_pages"]) * 4096;
+    assert_eq!(bytes(&counters["shadow"]["kept_bytes"]), 0);
+    assert_eq!(bytes(&again["kept_bytes"]), seen(&counters["shadow"]));
+    assert!(seen(again) >= bytes(&again["kept_bytes"]));
     // Zeroes by command are data to the drive too.
     assert_eq!(
         bytes(&counters["drive"]["host_bytes"]),

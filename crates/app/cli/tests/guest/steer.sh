@@ -57,5 +57,6 @@ must mount /dev/ublkb0 /mnt
 section again cmp /mnt/kept /tmp/kept
 must umount /mnt
 unsteer
+section counters-again cat /tmp/steered
 section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"
 disconnect
