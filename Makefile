@@ -11,13 +11,13 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --lib --quiet
-	cargo test --package anabranch-replay --test rooms --quiet
+	cargo test --workspace --test rooms --test words --quiet
 
 # Started in the background, a shell's children ignore Ctrl-C; tests that send it want it heard.
 test:
 	@scripts/setup.sh test
 	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python env --default-signal=INT,QUIT cargo test --workspace
-	@env --default-signal=INT,QUIT scripts/python-tests.sh
+	@env --default-signal=INT,QUIT scripts/python-tests.sh --numprocesses 2 --dist loadfile
 
 # Every real application once, some ten minutes, and a table.
 .PHONY: workloads
