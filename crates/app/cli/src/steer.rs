@@ -152,9 +152,8 @@ fn begin(
         is_counted_with_others: drive.is_counted_with_others(),
         unmodelled: extent.limitation(),
     };
-    let metrics = arguments.metrics;
-    let metrics = metrics.map(|address| Metrics::start(address, None));
-    let metrics = metrics.transpose()?;
+    let started = arguments.metrics.map(|at| Metrics::start(at, None));
+    let metrics = started.transpose()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(CommandError::work)?;
     let options = options(arguments, &plan);
     let mut watched = None;
