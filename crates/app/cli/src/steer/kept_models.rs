@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 /// Longest first line (our choice).
 const MOST_HEADER_BYTES: u64 = 1 << 16;
 
-/// What is modelled.
+/// The drive and its models, in a line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Header {
     /// Version of the form, under a name that no other file's JSON has.
