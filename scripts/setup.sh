@@ -23,6 +23,9 @@ programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl g
     chromium:chromium /usr/lib/python3.11/lib-dynload/_gdbm.cpython-311-x86_64-linux-gnu.so:python3-gdbm
     mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs mariadbd:mariadb-server /usr/lib/mysql/plugin/ha_rocksdb.so:mariadb-plugin-rocksdb losetup:mount
     /usr/include/wiredtiger.h:libwiredtiger-dev /usr/include/db.h:libdb5.3-dev
+    slapd:slapd ldapsearch:ldap-utils /usr/lib/python3/dist-packages/ldap:python3-ldap carbon-cache:graphite-carbon
+    /usr/lib/x86_64-linux-gnu/fis-gtm:fis-gtm groonga:groonga-bin rdiff-backup:rdiff-backup
+    /usr/lib/python3/dist-packages/tdb.cpython-311-x86_64-linux-gnu.so:python3-tdb
     /usr/lib/python3/dist-packages/plyvel:python3-plyvel /usr/lib/python3/dist-packages/xapian:python3-xapian)
 tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux losetup:mount script:bsdutils python3:python3
     strace:strace fio:fio btt:blktrace qemu-system-x86_64:qemu-system-x86 xz:xz-utils flock:util-linux openssl:openssl
