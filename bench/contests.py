@@ -9,6 +9,8 @@ Use: contests.py ANABRANCH [-o FOLDER] [--seeds N] [--fresh] [--parts N] [--spar
   --spare    the drives' over-provisioning, 28% for example, in place of their own
   --victim   the drives' victim rule [default: greedy]
   --data     writes the tables to lab/data/NAME-whole.csv, NAME-host-half.csv and NAME-collected.csv, for scripts/tables.py
+  --drives   in place of rows: a line for each contest on drives as recorded, of eight times as many units, of 28 % of spare, and of
+             both, in lab/data/NAME.csv
   NAME       only these recordings
 
 Recordings, and units and drives unless others are asked for, are those of the tables in the README.md of traces/,
@@ -356,6 +358,27 @@ class Table:
             f"more than 1 % above that: {beyond(ratios, 0.01)}; below it: {sum(ratio < 0 for ratio in ratios.values())}. "
         )
 
+    def line(self, contest: Contest) -> str:
+        """The contest in a line: means, rows beyond bounds, and the price of choosing."""
+        ours, single = by_program({row: self.waf(row) - 1 for row in self.rows}), self.single()
+        name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
+        copies = mean(ours.values())
+        plain = {row.name: self.waf(row) / self.rivals[row][UNPLACED] - 1 for row in self.rows}
+        held = mean_copies({row: waf for row, (waf, _) in self.held.items()}) if self.held else 0.0
+        cells = [
+            contest.title.lower(),
+            f"{copies:.4f}",
+            f"{mean(rival.values()):.4f} `{name}`",
+            beside(copies, mean(rival.values())),
+            " to ".join(interval(ours, single)),
+            f"{sum(self.ratio(row) <= 0.01 for row in self.rows)} of {len(self.rows)}",
+            f"{100 * max(self.ratio(row) for row in self.rows):+.1f} %",
+            f"{sum(ratio > 0.005 for ratio in plain.values())}, {100 * max(plain.values()):+.1f} %",
+            beside(copies, held),
+            *(f"{mean_copies(wafs):.4f}" for wafs in self.bounds.values()),
+        ]
+        return "| " + " | ".join(cells) + " |"
+
     def summary(self, title: str) -> str:
         """The bounds and the means."""
         ratios = [self.ratio(row) for row in self.rows]
@@ -382,11 +405,21 @@ def keep(name: str, anabranch: str, lines: list[str]) -> None:
     """Writes the lines of a table to a file of data, with the command that made it and the commit of `anabranch`."""
     about = subprocess.run([anabranch, "--version"], capture_output=True, text=True, check=True).stdout
     commit = about.partition("commit: ")[2].splitlines()[0]
-    command = " ".join(["python3", f"bench/{Path(sys.argv[0]).name}", "anabranch", *sys.argv[2:]])
+    # Where results are kept is nobody's but the caller's.
+    words = ["FOLDER" if before == "-o" else word for before, word in zip(sys.argv[1:], sys.argv[2:])]
+    command = " ".join(["python3", f"bench/{Path(sys.argv[0]).name}", "anabranch", *words])
     with (TRACES.parent / f"lab/data/{name}.csv").open("w", newline="") as file:
         file.write(f"# command: {command}\n# commit: {commit}\n# machine: any (counts of a replay)\n")
         rows = [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
         csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+# The kinds of drives of one table: their name, parts of an erase unit, over-provisioning.
+DRIVES = (("as recorded", 1, None), ("units an eighth as large", 8, None), ("28 % of spare", 1, "28%"), ("both", 8, "28%"))
+HEAD = "| " + " | ".join(
+    ("drives", "contest", "ours", "best single other", "beside it", "95 % of resamplings", "within 1 % of the best other", "at worst")
+    + (f"more than 0.5 % above `{UNPLACED}`, at worst", "above the best held", "`oracle`", "`oracle-rate`")
+) + " |"
 
 
 def contest_of(contest: Contest, found: list[Row], options: argparse.Namespace) -> Table:
@@ -424,8 +457,16 @@ def main() -> None:
     parser.add_argument("--spare")
     parser.add_argument("--victim")
     parser.add_argument("--data")
+    parser.add_argument("--drives")
     options = parser.parse_intermixed_args()
     found = named(recordings(FRESH if options.fresh else CHOSEN_BY), options.names, parser)
+    if options.drives:
+        lines = []
+        for title, parts, spare in DRIVES:
+            on = [row.on(parts, spare, options.victim) for row in found]
+            lines += [f"| {title} {contest_of(contest, on, options).line(contest)}" for contest in CONTESTS]
+        keep(options.drives, options.anabranch, [HEAD, *lines])
+        return
     found = [row.on(options.parts, options.spare, options.victim) for row in found]
     for contest in CONTESTS:
         table = contest_of(contest, found, options)

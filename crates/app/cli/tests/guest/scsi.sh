@@ -91,7 +91,9 @@ section written wait $writer
 must umount /mnt
 must mount /dev/sda /mnt
 section whole cmp /tmp/random /mnt/whole
-# Killed, and not started again: commands end in errors, and nothing waits for ever.
+# Killed, and not started again: commands end in errors, and nothing waits for ever. By default the kernel gives each of
+# its tries 30 s.
+echo 2 >/sys/block/sda/device/timeout
 kill -KILL $drive
 wait $drive
 begin=$(cut -d. -f1 /proc/uptime)
