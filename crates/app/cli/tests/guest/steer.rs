@@ -251,10 +251,33 @@ pub fn judge_ways(report: &Report) -> Value {
     counters
 }
 
+/// A run in which each program was looked at before it ended. A machine that is starved of its processors looks too late
+/// now and then: those pages are nameless, which is counted, and such a run is made again, twice at most.
+fn run_of_ways() -> (Served, Report) {
+    for _ in 0..2 {
+        let served = start_for_ways();
+        let report = steered("steer-ways.sh", &served, &[("PATHS", &ways())]);
+        let nameless = &report.json("counters")["handover"]["nameless_pages"];
+        if nameless.as_u64().unwrap() <= 1 {
+            return (served, report);
+        }
+        eprintln!(
+            "{nameless} pages are of programs that ended before they were looked at: once more"
+        );
+        served.stop();
+    }
+    let served = start_for_ways();
+    let report = steered("steer-ways.sh", &served, &[("PATHS", &ways())]);
+    (served, report)
+}
+
+fn start_for_ways() -> Served {
+    Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"])
+}
+
 #[test]
 fn each_way_of_a_program_to_write_has_a_stream_to_the_byte() {
-    let served = Served::start(&["--device", "fdp-8ruh", "--size", "512MiB", "--unit", "8MiB"]);
-    let report = steered("steer-ways.sh", &served, &[("PATHS", &ways())]);
+    let (served, report) = run_of_ways();
     let counters = judge_ways(&report);
     let (written, drive) = (data(&counters), host_bytes(&served.stop()));
     // The default handle has what another server wrote before.
