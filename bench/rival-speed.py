@@ -4,7 +4,7 @@ Use: python3 bench/rival-speed.py ANABRANCH FTLSIM [ROUNDS]
 
 ANABRANCH is the command, built for release; FTLSIM is bench/ftlsim.c, built as it says beside pjd-nu/sssl-ftlsim (commit
 729b638, the last whose C needs no SWIG). Both read the same file of raw page numbers: a drive of so many units of 1,024
-pages is filled in order and overwritten ten times at random; 15 % of flash is spare, one stream, greedy victims.
+pages is filled in order and overwritten ten times at random; 15 % of the flash is spare, one stream, greedy victims.
 Prints a table in CSV, the data of docs/results/speed.md: medians of ROUNDS (seven), and the least and most of the
 paired ratios. Reading the file is in both.
 """
@@ -56,7 +56,7 @@ def main() -> None:
         with tempfile.NamedTemporaryFile(suffix=".u32") as file:
             trace_of(Path(file.name), pages)
             ours = [command, "replay", file.name, "--device", "golden", "--unit", f"{UNIT_PAGES * PAGE_BYTES >> 20}MiB", "--size", f"{pages * PAGE_BYTES}"]
-            ours += ["--over-provisioning", f"{100 * SPARE:g}%", "--scheme", "mixed", "--json"]
+            ours += ["--over-provisioning", f"{100 * SPARE / (1 - SPARE):.4f}%", "--scheme", "mixed", "--json"]
             theirs = [rival, file.name, str(units), str(UNIT_PAGES), str(data_units)]
             found: dict[str, list[tuple[float, str]]] = {"ours": [], "theirs": []}
             for number in range(rounds):
