@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 
-from contests import CHOSEN_BY, CONTESTS, asking, beside, by_program, interval, mean, named, recordings, replay, spec
+from contests import CHOSEN_BY, PLACEMENT, asking, beside, by_program, interval, mean, named, recordings, replay, spec
 
 # What is left out, and the setting that leaves it out.
 PARTS = {
@@ -25,8 +25,6 @@ PARTS = {
     "choice and lives before": "setting=classes,ablate=history",
     "choice and contexts": "setting=classes,ablate=writers",
 }
-# Collected by the host is a contest of its own question.
-HALVES = CONTESTS[:2]
 
 
 def main() -> None:
@@ -35,7 +33,7 @@ def main() -> None:
     options = parser.parse_intermixed_args()
     found = named(recordings(CHOSEN_BY), options.names, parser)
     seeds = range(1, options.seeds + 1)
-    specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in HALVES for part, setting in PARTS.items()}
+    specs = {(c, part): [spec(c, setting, seed) for seed in seeds] for c in PLACEMENT for part, setting in PARTS.items()}
     names = [name for one in specs.values() for name in one]
     results = {}
     for row in found:
@@ -44,11 +42,11 @@ def main() -> None:
     copies = {
         key: by_program({row: mean(results[row][name]["waf"] for name in names) - 1 for row in found}) for key, names in specs.items()
     }
-    print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in HALVES) + " |")
-    print("|---|" + "---|" * 3 * len(HALVES))
+    print("| without | " + " | ".join(f"`{c.ours}` | beside it | 95 % of resamplings" for c in PLACEMENT) + " |")
+    print("|---|" + "---|" * 3 * len(PLACEMENT))
     for part in PARTS:
         cells = []
-        for contest in HALVES:
+        for contest in PLACEMENT:
             ours, whole = copies[contest, part], copies[contest, "nothing"]
             least, most = interval(ours, {"": whole})
             change = [beside(mean(ours.values()), mean(whole.values())), f"{least} to {most}"]

@@ -132,6 +132,8 @@ CONTESTS = (
     Contest("host-half", "The host half", "anabranch+gc", "gc", HALF_SETTINGS),
     Contest("collected", "Collected by the host", "anabranch+host", "host", ()),
 )
+# Without the contest that has a question of its own.
+PLACEMENT = CONTESTS[:2]
 
 
 def rows(folder: Path) -> list[Row]:
@@ -302,6 +304,11 @@ class Table:
         names = set.intersection(*(set(self.rivals[row]) for row in self.rows))
         return {name: by_program({row: self.rivals[row][name] - 1 for row in self.rows}) for name in sorted(names)}
 
+    def beside_single(self) -> tuple[dict[str, float], dict[str, dict[str, float]], str, dict[str, float]]:
+        """Copies by program: ours, those of each rival that is in every row, and the name and copies of the best of them."""
+        ours, single = by_program({row: self.waf(row) - 1 for row in self.rows}), self.single()
+        return ours, single, *min(single.items(), key=lambda item: mean(item[1].values()))
+
     def lines(self, title: str) -> list[str]:
         """One line a row."""
         held = " best held | beside it |" if self.held else ""
@@ -360,8 +367,7 @@ class Table:
 
     def line(self, contest: Contest) -> str:
         """The contest in a line: means, rows beyond bounds, and the price of choosing."""
-        ours, single = by_program({row: self.waf(row) - 1 for row in self.rows}), self.single()
-        name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
+        ours, single, name, rival = self.beside_single()
         copies = mean(ours.values())
         plain = {row.name: self.waf(row) / self.rivals[row][UNPLACED] - 1 for row in self.rows}
         held = mean_copies({row: waf for row, (waf, _) in self.held.items()}) if self.held else 0.0
@@ -383,9 +389,7 @@ class Table:
         """The bounds and the means."""
         ratios = [self.ratio(row) for row in self.rows]
         late = beyond({row.name: self.ratio(row, LATE) for row in self.rows}, 0.01)
-        ours = by_program({row: self.waf(row) - 1 for row in self.rows})
-        single = self.single()
-        name, rival = min(single.items(), key=lambda item: mean(item[1].values()))
+        ours, single, name, rival = self.beside_single()
         least, most = interval(ours, single)
         seeds = [mean_copies({row: self.waf(row, seed) for row in self.rows}) for seed in self.seeds]
         single_mean = mean(rival.values())

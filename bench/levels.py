@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contests import CONTESTS, TRACES, Row, asking, mean, named, replay, rows, spec
+from contests import PLACEMENT, TRACES, Row, asking, mean, named, replay, rows, spec
 
 SEEDS = (1, 2, 3)
 # Schemes by contexts; ours stand for a contest each, whose relocation the bounds have as well.
@@ -79,7 +79,7 @@ def main() -> None:
     print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for row in found:
         forms = [(False, False), (True, False)] + ([(False, True), (True, True)] if is_hinted(row) else [])
-        schemes = [[spec(contest, "", seed) for seed in SEEDS] for contest in CONTESTS[:2]] + [[rival] for rival in RIVALS]
+        schemes = [[spec(contest, "", seed) for seed in SEEDS] for contest in PLACEMENT] + [[rival] for rival in RIVALS]
         bounds = [f"{bound}{relocation}" for relocation in ("", "+gc") for bound in ("baseline", "oracle")]
         results = []
         for form in forms:

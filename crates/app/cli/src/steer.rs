@@ -310,6 +310,7 @@ fn serve(
         mut lifetimes,
         metrics,
     } = seen;
+    models.forget()?;
     let before = server.drive().written();
     say::line(&printable(&greeting(&server, plan)));
     if let Some(metrics) = &metrics {

@@ -49,8 +49,8 @@ impl KeptModels {
         KeptModels { path, drive }
     }
 
-    /// Takes the models out of the file; `None` where there are none, or of a drive with another spare, unit or number of
-    /// handles. The file is gone then: what a killed server leaves must not pass for the present.
+    /// Reads the models of the file; `None` where there are none, or of a drive with another spare, unit or number of
+    /// handles. The file stays until [`KeptModels::forget`], for a start may still be refused.
     ///
     /// # Errors
     ///
@@ -72,8 +72,7 @@ impl KeptModels {
         };
         let mut file = BufReader::new(file);
         let mut line = Vec::new();
-        let read = file.by_ref().take(MOST_HEADER_BYTES);
-        { read }
+        (file.by_ref().take(MOST_HEADER_BYTES))
             .read_until(b'\n', &mut line)
             .map_err(|error| refuse(&error.to_string()))?;
         let found: Header = serde_json::from_slice(&line)
@@ -93,8 +92,21 @@ impl KeptModels {
                 path.display()
             ));
         }
-        fs::remove_file(path).map_err(|error| refuse(&error.to_string()))?;
         Ok(pairs)
+    }
+
+    /// Removes the file, once steering has begun: what a killed server leaves must not pass for the present.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, but that there is none.
+    pub fn forget(&self) -> Result {
+        match self.path.as_ref().map(fs::remove_file) {
+            Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
+                Err(CommandError::work(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes the models, whole or not at all.
@@ -211,6 +223,9 @@ mod tests {
         write(&mut whole, 0, 5000);
         file.keep(&model, &whole).unwrap();
         let mut again = file.take(&model, 1).unwrap().unwrap();
+        assert!(path.exists(), "a start that is refused loses nothing");
+        file.forget().unwrap();
+        file.forget().unwrap();
         assert!(
             !path.exists(),
             "a killed server leaves nothing that passes for the present"

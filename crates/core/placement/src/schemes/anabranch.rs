@@ -47,39 +47,8 @@ use predictor::Predictor;
 use sample::Sample;
 use setting::Setting;
 use stream_budget::StreamBudget;
+pub use tuner::SettingName;
 use tuner::Tuner;
-
-one_of! {
-    /// The setting that leads.
-    Lead {
-        /// The cheapest on miniature drives.
-        Cheapest = "cheapest",
-        /// Rules over files' names.
-        Rules = "rules",
-        /// The same, a victim's age in full.
-        RulesAge = "rules-age",
-        /// Classes of predicted lives.
-        Classes = "classes",
-        /// The same, a victim's age in full.
-        ClassesAge = "classes-age",
-        /// Classes, and one stream of copies.
-        ClassesCopies = "classes-copies",
-        /// The same, a victim's age in full.
-        ClassesCopiesAge = "classes-copies-age",
-        /// Three classes, of the host half alone.
-        ThreeClasses = "three-classes",
-        /// Two classes, the emptiest unit as victim.
-        TwoClassesEmptiest = "two-classes-emptiest",
-        /// One stream, and one of copies.
-        Single = "single",
-        /// One stream, and copies a stream further each time; a victim's age in full.
-        SingleChainAge = "single-chain-age",
-        /// One stream, and one of copies; the emptiest unit as victim.
-        SingleEmptiest = "single-emptiest",
-        /// A stream for each file while it is written.
-        Objects = "objects",
-    }
-}
 
 one_of! {
     /// Inputs that are left out, to measure what they are worth.
@@ -100,7 +69,7 @@ parameters! {
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Parameters {
         /// The setting that leads: the cheapest, or one throughout.
-        setting: Word(Lead) = Lead::Cheapest,
+        setting: Word(SettingName) = SettingName::Cheapest,
             "the setting that leads: the cheapest on miniature drives, or one of them throughout";
         /// Inputs that are left out.
         ablate: Word(Ablation) = Ablation::Nothing,
@@ -121,14 +90,14 @@ impl Parameters {
 
     /// The setting that leads throughout; `None` for the cheapest.
     fn held(&self, budget: &StreamBudget, beside: DeviceHalf) -> Result<Option<Setting>, Unfit> {
-        if self.setting == Lead::Cheapest {
+        if self.setting == SettingName::Cheapest {
             return Ok(None);
         }
         let all = tuner::settings(budget, beside);
-        let held = all.iter().find(|one| one.name == self.setting.word());
+        let held = all.iter().find(|one| one.name == self.setting);
         let names = || {
             all.iter()
-                .map(|one| one.name)
+                .map(|one| one.name.word())
                 .collect::<Vec<_>>()
                 .join(", ")
         };
@@ -352,7 +321,7 @@ mod tests {
 
     fn anabranch() -> Anabranch {
         let parameters = Parameters {
-            setting: Lead::Classes,
+            setting: SettingName::Classes,
             ..Parameters::default()
         };
         Anabranch::new(&parameters, &DRIVE.drive(), DeviceHalf::Own).unwrap()
@@ -361,7 +330,7 @@ mod tests {
     #[test]
     fn a_setting_of_another_kind_of_drive_is_refused_with_the_names_of_this_one() {
         let three = Parameters {
-            setting: Lead::ThreeClasses,
+            setting: SettingName::ThreeClasses,
             ..Parameters::default()
         };
         let unfit = Anabranch::new(&three, &DRIVE.drive(), DeviceHalf::Own).unwrap_err();

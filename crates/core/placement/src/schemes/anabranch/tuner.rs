@@ -27,8 +27,10 @@ use super::{
 use crate::{
     geometry::HostGeometry,
     leaders::{Leader, LeaderReason, SettingCost},
+    parameter::OneOf,
     scheme::DeviceHalf,
 };
+pub use candidates::SettingName;
 pub(super) use candidates::settings;
 use candidates::{Candidate, candidates};
 use miniature::Miniature;
@@ -41,7 +43,7 @@ const EVALUATIONS: u32 = 16;
 const RULED_PARTS: u64 = 64;
 
 /// Units of copies, made and owed, by which a setting must be cheaper than the leader to take over (our choice on 73
-/// recordings: with 1 and with 4 mean copies are within 0.5 %).
+/// recordings: with 1 and with 4 mean copies are within 1 %).
 const MARGIN_UNITS: f64 = 2.0;
 
 /// Leaders that are remembered, the first ones (our choice: most runs have fewer than ten).
@@ -95,7 +97,7 @@ impl Tuner {
             margin_pages: MARGIN_UNITS * f64::from(unit_pages),
             leaders: vec![Leader {
                 since_pages: 0,
-                setting: leader.name,
+                setting: leader.name.word(),
                 reason: LeaderReason::First,
                 costs: Vec::new(),
             }],
@@ -217,12 +219,12 @@ impl Tuner {
         }
         let stride = f64::from(self.sample.stride());
         let cost = |&(candidate, pages): &(Candidate, f64)| SettingCost {
-            setting: candidate.name,
+            setting: candidate.name.word(),
             pages: pages * stride,
         };
         self.leaders.push(Leader {
             since_pages: now_pages,
-            setting: self.leader.name,
+            setting: self.leader.name.word(),
             reason,
             costs: costs.iter().map(cost).collect(),
         });

@@ -4,18 +4,50 @@ use super::super::{
     setting::{CLASSES, Copies, Guide, Setting, Victims},
     stream_budget::StreamBudget,
 };
-use crate::scheme::DeviceHalf;
+use crate::{parameter::one_of, scheme::DeviceHalf};
+
+one_of! {
+    /// The name of a setting, or of the choice among all.
+    SettingName {
+        /// The cheapest on miniature drives.
+        Cheapest = "cheapest",
+        /// Rules over files' names.
+        Rules = "rules",
+        /// The same, a victim's age in full.
+        RulesAge = "rules-age",
+        /// Classes of predicted lives.
+        Classes = "classes",
+        /// The same, a victim's age in full.
+        ClassesAge = "classes-age",
+        /// Classes, and one stream of copies.
+        ClassesCopies = "classes-copies",
+        /// The same, a victim's age in full.
+        ClassesCopiesAge = "classes-copies-age",
+        /// Three classes, of the host half alone.
+        ThreeClasses = "three-classes",
+        /// Two classes, the emptiest unit as victim.
+        TwoClassesEmptiest = "two-classes-emptiest",
+        /// One stream, and one of copies.
+        Single = "single",
+        /// One stream, and copies a stream further each time; a victim's age in full.
+        SingleChainAge = "single-chain-age",
+        /// One stream, and one of copies; the emptiest unit as victim.
+        SingleEmptiest = "single-emptiest",
+        /// A stream for each file while it is written.
+        Objects = "objects",
+    }
+}
 
 /// A setting and the name that reports give it, one of its kind on a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Candidate {
-    pub name: &'static str,
+    pub name: SettingName,
     pub setting: Setting,
 }
 
 /// A row of the tables below.
 fn row(
-    name: &'static str,
+    name: SettingName,
     guide: Guide,
     classes: u8,
     copies: Copies,
@@ -61,6 +93,7 @@ pub(super) fn candidates(budget: &StreamBudget, beside: DeviceHalf, names: bool)
 fn whole(budget: &StreamBudget) -> Vec<Candidate> {
     use Copies::{Chain, One, Together};
     use Guide::{Lives, Objects, Rules};
+    use SettingName as Name;
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest};
     let (usual, two, objects) = (
         budget.classes(CLASSES),
@@ -68,17 +101,17 @@ fn whole(budget: &StreamBudget) -> Vec<Candidate> {
         budget.most_classes(),
     );
     vec![
-        row("rules", Rules, usual, One, CostBenefitRoot),
-        row("classes", Lives, usual, Together, CostBenefitRoot),
-        row("classes-age", Lives, usual, Together, CostBenefit),
-        row("classes-copies", Lives, usual, One, CostBenefitRoot),
-        row("classes-copies-age", Lives, usual, One, CostBenefit),
-        row("two-classes-emptiest", Lives, two, Together, Emptiest),
-        row("rules-age", Rules, usual, One, CostBenefit),
-        row("single", Lives, 1, One, CostBenefitRoot),
-        row("single-chain-age", Lives, 1, Chain, CostBenefit),
-        row("single-emptiest", Lives, 1, One, Emptiest),
-        row("objects", Objects, objects, One, CostBenefitRoot),
+        row(Name::Rules, Rules, usual, One, CostBenefitRoot),
+        row(Name::Classes, Lives, usual, Together, CostBenefitRoot),
+        row(Name::ClassesAge, Lives, usual, Together, CostBenefit),
+        row(Name::ClassesCopies, Lives, usual, One, CostBenefitRoot),
+        row(Name::ClassesCopiesAge, Lives, usual, One, CostBenefit),
+        row(Name::TwoClassesEmptiest, Lives, two, Together, Emptiest),
+        row(Name::RulesAge, Rules, usual, One, CostBenefit),
+        row(Name::Single, Lives, 1, One, CostBenefitRoot),
+        row(Name::SingleChainAge, Lives, 1, Chain, CostBenefit),
+        row(Name::SingleEmptiest, Lives, 1, One, Emptiest),
+        row(Name::Objects, Objects, objects, One, CostBenefitRoot),
     ]
 }
 
@@ -86,6 +119,7 @@ fn whole(budget: &StreamBudget) -> Vec<Candidate> {
 fn host_half(budget: &StreamBudget) -> Vec<Candidate> {
     use Copies::Together;
     use Guide::{Lives, Objects, Rules};
+    use SettingName as Name;
     use Victims::Emptiest;
     let (usual, three, objects) = (
         budget.classes(CLASSES),
@@ -93,10 +127,10 @@ fn host_half(budget: &StreamBudget) -> Vec<Candidate> {
         budget.most_classes(),
     );
     vec![
-        row("rules", Rules, usual, Together, Emptiest),
-        row("classes", Lives, usual, Together, Emptiest),
-        row("three-classes", Lives, three, Together, Emptiest),
-        row("single", Lives, 1, Together, Emptiest),
-        row("objects", Objects, objects, Together, Emptiest),
+        row(Name::Rules, Rules, usual, Together, Emptiest),
+        row(Name::Classes, Lives, usual, Together, Emptiest),
+        row(Name::ThreeClasses, Lives, three, Together, Emptiest),
+        row(Name::Single, Lives, 1, Together, Emptiest),
+        row(Name::Objects, Objects, objects, Together, Emptiest),
     ]
 }
