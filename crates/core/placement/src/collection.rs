@@ -78,6 +78,11 @@ impl Collection {
         parameters.iter().filter(other).cloned().collect()
     }
 
+    /// Whether others write to the drive, or it takes writes in another order than they were sent in.
+    pub fn is_disturbed_by_others(&self) -> bool {
+        self.tenant > 0.0 || self.phase > 0.0 || self.jitter > 0
+    }
+
     /// Handles of each reclaim group that take rewrites, of so many.
     pub fn copy_handles(&self, handles: u16) -> u16 {
         match self.copies {

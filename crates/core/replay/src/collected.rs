@@ -12,6 +12,7 @@
 //! in the drive, which erases it without copies of its own. The model has fewer units than the drive, so that the host
 //! collects first. It is advice: whatever it gets wrong costs copies, and no data.
 
+mod rewriter;
 mod sold_drive;
 mod tap;
 
@@ -19,6 +20,7 @@ use anabranch_placement::{Boundaries, Collection, SchemeSpec};
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, Origin, PageRange, StreamId,
     relocate::Relocate,
+    time::{Request, TimingError},
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -28,6 +30,13 @@ pub(crate) use sold_drive::Sent;
 use sold_drive::SoldDrive;
 pub(crate) use sold_drive::relocation_of;
 use tap::{Step, Steps, Tap};
+
+use crate::{any_device::AnyDevice, clock::Clock};
+use rewriter::Rewriter;
+
+/// The share of the model's spare units that it keeps free for what the host writes in one go: one in so many, and one at
+/// least (our choice: the fewest with which an idle drive's writes do not wait, on a recording of 990 units).
+const AHEAD: u32 = 8;
 
 /// The reason why a host cannot collect on a drive.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -71,10 +80,10 @@ pub enum CannotCollect {
         /// The scheme.
         scheme: String,
     },
-    /// Time is simulated.
+    /// Time is simulated, and others write to the drive.
     #[error(
-        "`{scheme}`: rewrites by the host are counted, not timed yet: leave out `--time`, or compare the scheme without \
-         `+host`"
+        "`{scheme}`: `host-tenant`, `host-phase` and `host-jitter` disturb drives whose requests take no time: leave out \
+         `--time`, or these settings"
     )]
     Timed {
         /// The scheme.
@@ -127,6 +136,10 @@ pub struct Collected {
     /// None from when the host gave up.
     model: Option<HostModel>,
     drive: SoldDrive,
+    /// What is rewritten little by little, where requests take time.
+    rewriter: Rewriter,
+    /// Units that the model keeps free, where requests take time.
+    ahead: u32,
     boundaries: Boundaries,
     counters: Counters,
     rewritten_pages: u64,
@@ -224,6 +237,7 @@ impl Collected {
     /// A drive on which the host collects by `model`, whose relocation is `relocation`; without a model, it never does.
     pub(crate) fn new(
         drive: &Config,
+        clock: Option<&Clock>,
         collection: &Collection,
         model: Option<(Config, &mut dyn Relocate)>,
     ) -> Result<Collected, CollectError> {
@@ -231,7 +245,9 @@ impl Collected {
             Some((config, relocation)) => Some(HostModel::new(config, relocation)?),
             None => None,
         };
-        let mut sold = SoldDrive::new(drive, collection)?;
+        let spare = drive.physical_units.saturating_sub(drive.logical_units());
+        let ahead = (spare / drive.reclaim_groups.max(1) / AHEAD).max(1);
+        let mut sold = SoldDrive::new(drive, clock, collection)?;
         sold.before(collection.phase)?;
         if collection.boundaries == Boundaries::Made {
             for handle in (0..drive.host_streams).map(StreamId) {
@@ -242,9 +258,11 @@ impl Collected {
             config: drive.clone(),
             memory_bytes: model
                 .as_ref()
-                .map_or(0, |model| memory_bytes(&model.device)),
+                .map_or(0, |model| memory_bytes(model.device.config())),
             model,
             drive: sold,
+            rewriter: Rewriter::default(),
+            ahead,
             boundaries: collection.boundaries,
             counters: Counters::default(),
             rewritten_pages: 0,
@@ -261,7 +279,7 @@ impl Collected {
     }
 
     /// The drive.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &AnyDevice {
         self.drive.device()
     }
 
@@ -289,6 +307,157 @@ impl Collected {
         &self.drive.sent
     }
 
+    /// Ends the current write.
+    pub(crate) fn end_write(&mut self) {
+        if let (Some(model), true) = (&self.model, self.drive.device().is_timed()) {
+            let units = self.rewriter.units();
+            let survivors = units.map(|unit| model.device.living_pages(unit)).sum();
+            let ahead = model.device.units_ahead().max(1);
+            let haste = f64::from(self.ahead) / f64::from(ahead);
+            self.rewriter
+                .wrote(self.counters.host_pages, survivors, haste);
+        }
+        self.drive.end_write();
+    }
+
+    /// Reads pages, or flushes.
+    pub(crate) fn wait_for(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        request: Request,
+    ) -> Result<(), DeviceError> {
+        self.await_turn(relocation, time_ns)?;
+        self.drive.wait_for(time_ns, request)
+    }
+
+    /// Lets time pass until the next request may be issued, and collects meanwhile.
+    fn await_turn(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+    ) -> Result<(), DeviceError> {
+        while self.drive.timed().is_some() {
+            self.collect(relocation, time_ns, false)?;
+            if self.drive.step_to_turn(time_ns) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a write wait, which is issued now, until the model has room for it.
+    fn await_room(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        (stream, pages): (StreamId, u32),
+    ) -> Result<(), DeviceError> {
+        self.drive.begin_write(time_ns);
+        let must_collect = |collected: &Collected| {
+            let model = collected.model.as_ref();
+            model.is_some_and(|model| model.device.must_collect(stream, pages))
+        };
+        while self.drive.timed().is_some() && must_collect(self) {
+            self.collect(relocation, time_ns, true)?;
+            let nothing_is_won = self.rewriter.units().next().is_none();
+            if nothing_is_won || !self.drive.step() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on emptying a unit of the model, where requests take time: writes what was read, and reads what is next.
+    fn collect(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        is_urgent: bool,
+    ) -> Result<(), DeviceError> {
+        let (Some(timed), true) = (self.drive.timed(), self.model.is_some()) else {
+            return Ok(());
+        };
+        let is_urgent = is_urgent || !timed.is_awaited();
+        self.rewriter.ended(&timed.ended());
+        let mut was_read = true;
+        while was_read {
+            was_read = self.advance(relocation, time_ns, |model, tap, rewriter| {
+                let Some((unit, pages)) = rewriter.next_read() else {
+                    return false;
+                };
+                model.copy_survivors(tap, unit, &pages);
+                true
+            })?;
+        }
+        while self.empty_or_begin(relocation, time_ns)? || self.read(is_urgent) {}
+        Ok(())
+    }
+
+    /// Ends with a unit that is empty, or begins with another where few are free. Answers whether it did either.
+    fn empty_or_begin(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+    ) -> Result<bool, DeviceError> {
+        let ahead = self.ahead;
+        self.advance(relocation, time_ns, |model, tap, rewriter| {
+            if let Some(emptied) = rewriter.take_emptied() {
+                model.end_emptying(tap, emptied);
+                return true;
+            }
+            // Those that are being emptied are as good as free.
+            let wanted = ahead.checked_sub(rewriter.units().count() as u32);
+            let (None, Some(wanted)) = (rewriter.unit_to_read(), wanted) else {
+                return false;
+            };
+            let Some(unit) = model.begin_emptying(tap, wanted) else {
+                return false;
+            };
+            rewriter.begin(unit, unit.gain(model.config().pages_per_unit));
+            true
+        })
+    }
+
+    /// Reads the next survivors, if it is time. Answers whether it did.
+    fn read(&mut self, is_urgent: bool) -> bool {
+        let (Some(timed), Some(model)) = (self.drive.timed(), &mut self.model) else {
+            return false;
+        };
+        let may_read = self.rewriter.may_read(is_urgent);
+        let Some(unit) = self.rewriter.unit_to_read().filter(|_| may_read) else {
+            return false;
+        };
+        let pages = model.device.next_survivors(unit);
+        if !pages.is_empty() {
+            let tag = self.rewriter.reads(pages.clone());
+            timed.read_survivors(tag, &pages);
+        }
+        true
+    }
+
+    /// Has the model do something, and the drive the same. Answers as the model does.
+    fn advance(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        step: impl FnOnce(&mut Device, &mut Tap<'_>, &mut Rewriter) -> bool,
+    ) -> Result<bool, DeviceError> {
+        let Some(model) = &mut self.model else {
+            return Ok(false);
+        };
+        let mut tap = Tap {
+            relocation,
+            steps: &mut model.steps,
+        };
+        let answer = step(&mut model.device, &mut tap, &mut self.rewriter);
+        if answer {
+            self.repeat(time_ns)?;
+            self.count();
+        }
+        Ok(answer)
+    }
+
     /// The host's rewrites and the drive's copies.
     pub fn bytes(&self) -> CollectedBytes {
         let page = u64::from(self.config.page_bytes);
@@ -310,7 +479,7 @@ impl Collected {
     }
 
     /// Counts the memory of a device that the host rehearses on.
-    pub(crate) fn rehearses_on(&mut self, device: &Device) {
+    pub(crate) fn rehearses_on(&mut self, device: &Config) {
         self.memory_bytes += memory_bytes(device);
     }
 
@@ -318,6 +487,7 @@ impl Collected {
     /// much room.
     pub(crate) fn give_up(&mut self, room: Vec<u32>) -> Result<(), DeviceError> {
         self.model = None;
+        self.rewriter.clear();
         self.given_up_at = Some(self.counters.host_pages);
         self.room = room;
         // A unit left open for rewrites that come no more would be a spare unit less for good.
@@ -328,6 +498,7 @@ impl Collected {
 
     /// Goes on with a model that knows nothing.
     pub(crate) fn restart(&mut self, model: HostModel) {
+        self.rewriter.clear();
         self.model = Some(model);
     }
 
@@ -335,16 +506,19 @@ impl Collected {
     pub(crate) fn write(
         &mut self,
         relocation: &mut dyn Relocate,
+        time_ns: u64,
         pages: Pages<'_>,
         stream: StreamId,
     ) -> Result<(), DeviceError> {
+        self.await_turn(relocation, time_ns)?;
+        self.await_room(relocation, time_ns, (stream, pages.count()))?;
         let Some(model) = &mut self.model else {
             let written = match pages {
                 Pages::Run(pages) => {
                     let pages: Vec<u32> = pages.indices().map(|page| page as u32).collect();
-                    self.write_plainly(&pages, stream)
+                    self.write_plainly(time_ns, &pages, stream)
                 }
-                Pages::Scattered(pages) => self.write_plainly(pages, stream),
+                Pages::Scattered(pages) => self.write_plainly(time_ns, pages, stream),
             };
             self.count();
             return written;
@@ -357,29 +531,34 @@ impl Collected {
             Pages::Run(pages) => model.device.write(&mut tap, pages, stream),
             Pages::Scattered(pages) => model.device.write_scattered(&mut tap, pages, stream),
         };
-        let repeated = self.repeat();
+        let repeated = self.repeat(time_ns);
         self.count();
         modelled.and(repeated)
     }
 
     /// Writes pages with a handle of the drive. IMPORTANT: its first unit after giving up ends where the host half believes
     /// that it does; a scheme that fills rare streams' units to the page would otherwise leave them open for good.
-    fn write_plainly(&mut self, pages: &[u32], stream: StreamId) -> Result<(), DeviceError> {
+    fn write_plainly(
+        &mut self,
+        time_ns: u64,
+        pages: &[u32],
+        stream: StreamId,
+    ) -> Result<(), DeviceError> {
         let room = &mut self.room[stream.index()];
         let (first, rest) = pages.split_at(pages.len().min(*room as usize));
         if !first.is_empty() {
             *room -= first.len() as u32;
             let ends = *room == 0;
-            self.drive.write(first, stream)?;
+            self.drive.write(time_ns, first, stream)?;
             if ends {
                 self.drive.update(stream)?;
             }
         }
-        self.drive.write(rest, stream)
+        self.drive.write(time_ns, rest, stream)
     }
 
     /// Has the drive repeat the model's steps.
-    fn repeat(&mut self) -> Result<(), DeviceError> {
+    fn repeat(&mut self, time_ns: u64) -> Result<(), DeviceError> {
         let Some(model) = &mut self.model else {
             return Ok(());
         };
@@ -389,9 +568,15 @@ impl Collected {
                 Step::Program(stream, count, origin) => {
                     let (pages, later) = rest.split_at(count as usize);
                     rest = later;
-                    let rewrites = u64::from(origin == Origin::Copy);
-                    self.rewritten_pages += rewrites * u64::from(count);
-                    self.drive.write(pages, model.handles[stream.index()])?;
+                    let handle = model.handles[stream.index()];
+                    match origin {
+                        Origin::Host => self.drive.write(time_ns, pages, handle)?,
+                        Origin::Copy => {
+                            self.rewritten_pages += u64::from(count);
+                            let tag = || self.rewriter.writes();
+                            self.drive.rewrite(tag, pages, handle)?;
+                        }
+                    }
                 }
                 Step::End(stream) if self.boundaries == Boundaries::Made => {
                     self.drive.update(model.handles[stream.index()])?;
@@ -403,20 +588,27 @@ impl Collected {
         Ok(())
     }
 
-    pub(crate) fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
+    pub(crate) fn discard(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        time_ns: u64,
+        pages: PageRange,
+    ) -> Result<(), DeviceError> {
+        self.await_turn(relocation, time_ns)?;
         let modelled = match &mut self.model {
             Some(model) => model.device.discard(pages),
             None => Ok(()),
         };
-        let discarded = self.drive.discard(pages);
+        let discarded = self.drive.discard(time_ns, pages);
         self.count();
         modelled.and(discarded)
     }
 
-    /// Waits for the writes under way to the drive.
+    /// Waits for the requests under way to the drive.
     pub(crate) fn settle(&mut self) {
         // A drive that takes no more says so at the next write.
         let _ = self.drive.settle();
+        self.drive.drain();
         self.count();
     }
 
@@ -442,9 +634,17 @@ pub(crate) enum Pages<'a> {
     Scattered(&'a [u32]),
 }
 
+impl Pages<'_> {
+    fn count(&self) -> u32 {
+        match self {
+            Pages::Run(pages) => pages.count,
+            Pages::Scattered(pages) => pages.len() as u32,
+        }
+    }
+}
+
 /// Bytes of a device's mapping, of its reverse and of its ages.
-fn memory_bytes(device: &Device) -> u64 {
-    let config = device.config();
+fn memory_bytes(config: &Config) -> u64 {
     let physical = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
     4 * (u64::from(config.logical_pages) + physical)
 }
@@ -454,6 +654,8 @@ fn memory_bytes(device: &Device) -> u64 {
 pub(crate) enum CollectError {
     #[error(transparent)]
     Config(#[from] ConfigError),
+    #[error(transparent)]
+    Time(#[from] TimingError),
     #[error(transparent)]
     Device(#[from] DeviceError),
 }

@@ -1,109 +1,100 @@
-//! A lane's device: it counts only, counts and simulates time, or has a host that collects its garbage.
+//! A lane's device: alone, or with a host that collects its garbage.
 
 use anabranch_ssd::{
-    Config, Counters, Device, DeviceError, PageRange, StreamCounters, StreamId,
+    Config, Counters, DeviceError, PageRange, StreamCounters, StreamId,
     relocate::Relocate,
-    time::{Request, TimeReport, TimedDevice},
+    time::{Request, TimeReport},
     wear::WearReport,
 };
 
-use crate::collected::{Collected, CollectedBytes, Pages};
+use crate::{
+    any_device::AnyDevice,
+    collected::{Collected, CollectedBytes, Pages},
+};
 
-/// The device of a lane. The first two kinds give the same counts.
+/// The device of a lane.
 #[derive(Debug)]
 pub enum Engine {
-    /// A device that counts and takes no time.
-    Counted(Box<Device>),
-    /// A device whose requests take the time that a drive's flash would.
-    Timed(Box<TimedDevice>),
+    /// A device that collects by itself.
+    Alone(AnyDevice),
     /// A drive as sold on which the host collects.
     Collected(Box<Collected>),
 }
 
-/// Calls a method of either kind's device.
-macro_rules! device {
-    ($engine:expr, $device:ident => $answer:expr) => {
-        match $engine {
-            Engine::Counted($device) => $answer,
-            Engine::Timed(timed) => {
-                let $device = timed.device();
-                $answer
-            }
-            Engine::Collected(collected) => {
-                let $device = collected.device();
-                $answer
-            }
-        }
-    };
-}
-
 impl Engine {
+    fn device(&self) -> &AnyDevice {
+        match self {
+            Engine::Alone(device) => device,
+            Engine::Collected(collected) => collected.device(),
+        }
+    }
+
     /// The configuration the device was made with.
     pub fn config(&self) -> &Config {
         match self {
+            Engine::Alone(device) => device.config(),
             Engine::Collected(collected) => collected.config(),
-            _ => device!(self, device => device.config()),
         }
     }
 
     /// The device's counters.
     pub fn counters(&self) -> &Counters {
         match self {
+            Engine::Alone(device) => device.counters(),
             Engine::Collected(collected) => collected.counters(),
-            _ => device!(self, device => device.counters()),
         }
     }
 
     /// The counters of every stream.
     pub fn stream_counters(&self) -> &[StreamCounters] {
-        device!(self, device => device.stream_counters())
+        self.device().stream_counters()
     }
 
     /// Logical pages that hold data.
     pub fn mapped_pages(&self) -> u64 {
         match self {
+            Engine::Alone(device) => device.mapped_pages(),
             Engine::Collected(collected) => collected.mapped_pages(),
-            _ => device!(self, device => device.mapped_pages()),
         }
     }
 
     /// Whether so many units have failed that the device takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        device!(self, device => device.is_read_only())
+        self.device().is_read_only()
     }
 
     /// Pages the host has written since the device was new.
     pub fn clock_pages(&self) -> u64 {
         match self {
+            Engine::Alone(device) => device.clock_pages(),
             Engine::Collected(collected) => collected.clock_pages(),
-            _ => device!(self, device => device.clock_pages()),
         }
     }
 
     /// Returns the device's wear.
     pub fn wear(&self) -> WearReport {
-        device!(self, device => device.wear())
+        self.device().wear()
     }
 
     /// Returns the unit of a logical page, and the page within it. `None` where nothing is mapped.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<(u32, u32)> {
-        device!(self, device => device.locate(page))
+        self.device().locate(page)
     }
 
     /// Stream and number of valid pages of a unit; `None` for a unit that is free or retired.
     pub fn unit(&self, unit: u32) -> Option<(StreamId, u32)> {
-        device!(self, device => device.unit(unit))
+        self.device().unit(unit)
     }
 
     /// Returns the erases of each unit.
     pub fn erases(&self) -> &[u32] {
-        device!(self, device => device.erases())
+        self.device().erases()
     }
 
     /// Whether requests take time.
     pub fn is_timed(&self) -> bool {
-        matches!(self, Engine::Timed(_))
+        self.device().is_timed()
     }
 
     /// Writes a run of pages of a request that was asked for at `time_ns`; [`Engine::end_write`]
@@ -119,9 +110,10 @@ impl Engine {
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(device) => device.write(relocation, pages, stream),
-            Engine::Timed(timed) => timed.write_part(relocation, time_ns, pages, stream),
-            Engine::Collected(collected) => collected.write(relocation, Pages::Run(pages), stream),
+            Engine::Alone(device) => device.write(relocation, time_ns, pages, stream),
+            Engine::Collected(collected) => {
+                collected.write(relocation, time_ns, Pages::Run(pages), stream)
+            }
         }
     }
 
@@ -137,25 +129,23 @@ impl Engine {
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(device) => device.write_scattered(relocation, pages, stream),
-            Engine::Timed(timed) => pages.iter().try_for_each(|&page| {
-                timed.write_part(relocation, time_ns, PageRange::new(page, 1), stream)
-            }),
+            Engine::Alone(device) => device.write_scattered(relocation, time_ns, pages, stream),
             Engine::Collected(collected) => {
-                collected.write(relocation, Pages::Scattered(pages), stream)
+                collected.write(relocation, time_ns, Pages::Scattered(pages), stream)
             }
         }
     }
 
     /// Reads the mapping of pages that are written soon, so that their cache misses overlap.
     pub fn prefetch(&self, pages: &[u32]) {
-        device!(self, device => device.prefetch(pages));
+        self.device().prefetch(pages);
     }
 
     /// Ends the current write: it has no more pages.
     pub fn end_write(&mut self) {
-        if let Engine::Timed(timed) = self {
-            timed.end_write();
+        match self {
+            Engine::Alone(device) => device.end_write(),
+            Engine::Collected(collected) => collected.end_write(),
         }
     }
 
@@ -170,9 +160,8 @@ impl Engine {
         pages: PageRange,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(device) => device.discard(pages),
-            Engine::Timed(timed) => timed.submit(relocation, time_ns, Request::Discard { pages }),
-            Engine::Collected(collected) => collected.discard(pages),
+            Engine::Alone(device) => device.discard(relocation, time_ns, pages),
+            Engine::Collected(collected) => collected.discard(relocation, time_ns, pages),
         }
     }
 
@@ -187,24 +176,20 @@ impl Engine {
         request: Request,
     ) -> Result<(), DeviceError> {
         match self {
-            Engine::Counted(_) | Engine::Collected(_) => Ok(()),
-            Engine::Timed(timed) => timed.submit(relocation, time_ns, request),
+            Engine::Alone(device) => device.wait_for(relocation, time_ns, request),
+            Engine::Collected(collected) => collected.wait_for(relocation, time_ns, request),
         }
     }
 
     /// Times and latencies of the requests; `None` for a device that takes no time.
     pub fn report(&self) -> Option<TimeReport> {
-        match self {
-            Engine::Counted(_) | Engine::Collected(_) => None,
-            Engine::Timed(timed) => Some(timed.report()),
-        }
+        self.device().report()
     }
 
     /// Lets time pass until every request under way has ended.
     pub fn drain(&mut self) {
         match self {
-            Engine::Counted(_) => {}
-            Engine::Timed(timed) => timed.drain(),
+            Engine::Alone(device) => device.drain(),
             Engine::Collected(collected) => collected.settle(),
         }
     }
@@ -213,7 +198,7 @@ impl Engine {
     pub fn collected(&self) -> Option<CollectedBytes> {
         match self {
             Engine::Collected(collected) => Some(collected.bytes()),
-            _ => None,
+            Engine::Alone(_) => None,
         }
     }
 
@@ -221,7 +206,7 @@ impl Engine {
     pub fn memory_bytes(&self) -> u64 {
         match self {
             Engine::Collected(collected) => collected.memory_bytes(),
-            _ => 0,
+            Engine::Alone(_) => 0,
         }
     }
 }

@@ -14,13 +14,14 @@ use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, PageRange, StreamId,
     relocate::Relocate,
     state::{SavedDrive, StateError},
-    time::{Issue, Layout, Request, TimedDevice, Timing, TimingError},
+    time::{Request, TimedDevice, TimingError},
 };
 use anabranch_trace::{Io, Operation, Sample};
-use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
+    any_device::AnyDevice,
+    clock::Clock,
     collected::CannotCollect,
     details::{SchemeDetails, Watch},
     engine::Engine,
@@ -82,18 +83,6 @@ pub enum UnfitLane {
     /// The drive refused what was written before the scheme began.
     #[error("the drive refused what others had written before: {0}")]
     Before(DeviceError),
-}
-
-/// The parts of a device with simulated time, besides its configuration.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Clock {
-    /// The timing of its flash.
-    pub timing: Timing,
-    /// The layout of its flash.
-    pub layout: Layout,
-    /// When requests are issued to it.
-    #[serde(rename = "pace")]
-    pub issue: Issue,
 }
 
 /// The lane whose drive was served best: among those that wrote most, the one that copied least,
@@ -253,19 +242,19 @@ impl Lane {
             page_bytes: shown.page_bytes,
         };
         let relocation = policy.relocation_mut();
-        let engine = match (start.clock, start.aged) {
-            (None, None) => Engine::Counted(Box::new(Device::new(config, relocation)?)),
+        let device = match (start.clock, start.aged) {
+            (None, None) => AnyDevice::Counted(Box::new(Device::new(config, relocation)?)),
             (None, Some(aged)) => {
-                Engine::Counted(Box::new(aged.clone().age(config, relocation, ())?))
+                AnyDevice::Counted(Box::new(aged.clone().age(config, relocation, ())?))
             }
-            (Some(clock), None) => Engine::Timed(Box::new(TimedDevice::new(
+            (Some(clock), None) => AnyDevice::Timed(Box::new(TimedDevice::new(
                 config,
                 clock.timing,
                 clock.layout,
                 clock.issue,
                 relocation,
             )?)),
-            (Some(clock), Some(aged)) => Engine::Timed(Box::new(TimedDevice::aged(
+            (Some(clock), Some(aged)) => AnyDevice::Timed(Box::new(TimedDevice::aged(
                 aged.clone(),
                 config,
                 clock.timing,
@@ -277,7 +266,7 @@ impl Lane {
         Ok(Lane {
             pages,
             sample: start.shown.map(|shown| shown.sample),
-            ..Lane::new(policy, engine)
+            ..Lane::new(policy, Engine::Alone(device))
         })
     }
 

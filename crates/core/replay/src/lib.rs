@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod any_device;
+mod clock;
 mod collected;
 mod details;
 mod draw;
@@ -51,6 +53,8 @@ pub mod synthetic;
 mod verdict;
 mod ways;
 
+pub use any_device::AnyDevice;
+pub use clock::Clock;
 pub use collected::{CannotCollect, Collected, CollectedBytes};
 pub use details::{
     Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, Leader,
@@ -62,7 +66,7 @@ pub use fleet::{Fleet, FleetError, Progress};
 pub use future::Foresight;
 pub use gap::close_gaps;
 pub use label::{FilesWritten, NamePatterns, labels, short, without_parameters};
-pub use lane::{Clock, Lane, LaneError, Shown, Start, UnfitLane, best};
+pub use lane::{Lane, LaneError, Shown, Start, UnfitLane, best};
 pub use outcome::{
     Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, WholeDrive, outcome,
 };

@@ -6,7 +6,7 @@ use anabranch_placement::{
     Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec,
     Whole, Write,
 };
-use anabranch_replay::{Engine, Lane};
+use anabranch_replay::{AnyDevice, Engine, Lane};
 use anabranch_ssd::{
     Config, Counters, Device, Origin, PageRange, StreamId,
     profile::Profile,
@@ -216,7 +216,7 @@ fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
             .age(config, policy.relocation_mut(), ())
             .unwrap(),
     };
-    Lane::new(policy, Engine::Counted(Box::new(device)))
+    Lane::new(policy, Engine::Alone(AnyDevice::Counted(Box::new(device))))
 }
 
 prop_compose! {
@@ -296,7 +296,7 @@ fn run(
         }
     }
     lane.flush_batch().map_err(|error| error.to_string())?;
-    if let Engine::Counted(device) = lane.engine() {
+    if let Engine::Alone(AnyDevice::Counted(device)) = lane.engine() {
         device.verify().map_err(|error| error.to_string())?;
     }
     let grown = lane.assign().memory_bytes();

@@ -5,6 +5,7 @@ mod append;
 mod collect;
 mod copy;
 mod fail;
+mod gradual;
 mod hand_over;
 mod level;
 mod reverse;
@@ -25,6 +26,8 @@ use crate::{
     wear::{Countdown, WearReport},
 };
 use append::Dying;
+
+pub use gradual::Emptying;
 
 /// Pages taken through the mapping at a time, so that their cache misses overlap (our choice;
 /// 32 to 64 is where a random update of a table stops getting faster).

@@ -76,7 +76,7 @@ pub mod wear;
 
 pub use config::{Config, RESERVED_UNITS};
 pub use counters::{Counters, StreamCounters};
-pub use device::Device;
+pub use device::{Device, Emptying};
 pub use error::{ConfigError, DeviceError, Inconsistency, ProfileError, UnitPlace, UnknownName};
 pub use observe::{Observe, Origin};
 pub use types::{PageRange, StreamId};

@@ -82,6 +82,7 @@ mod pending;
 mod recorder;
 mod report;
 mod requests;
+mod rewrite;
 mod series;
 mod spread;
 mod timing;
@@ -283,13 +284,25 @@ impl TimedDevice {
         pages: PageRange,
         stream: StreamId,
     ) -> Result<(), DeviceError> {
-        let (started, written) = match self.begun.take() {
-            Some(begun) => begun,
-            None => (self.await_turn(relocation, arrival_ns), 0),
-        };
+        let (started, written) = self.begin_write(relocation, arrival_ns);
+        self.begun = None;
         self.device.write(relocation, pages, stream)?;
         self.begun = Some((started, written + pages.count));
         Ok(())
+    }
+
+    /// Issues a write before its first part, unless one is under way. Answers since when the host has had it, in
+    /// nanoseconds, and how many of its pages are written.
+    pub fn begin_write(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        arrival_ns: u64,
+    ) -> (u64, u32) {
+        if let Some(begun) = self.begun {
+            return begun;
+        }
+        let started = self.await_turn(relocation, arrival_ns);
+        *self.begun.insert((started, 0))
     }
 
     /// Ends the write whose parts were written. Without a part nothing happens.
@@ -317,21 +330,25 @@ impl TimedDevice {
             self.places.extend(self.device.locate(page));
         }
         let flash = self.device.observer_mut();
-        flash.read(started, pages.count, &self.places);
+        flash.read(Kind::Read, started, pages.count, &self.places);
         Ok(())
+    }
+
+    /// When a request arrives; `None` where it is issued as soon as there is room for it.
+    #[inline]
+    fn arrival(&self, arrival_ns: u64) -> Option<u64> {
+        let Issue::Open { time_scale, .. } = self.issue else {
+            return None;
+        };
+        let scaled = (arrival_ns as f64 * time_scale) as u64;
+        let arrival = self.device.observer().started.saturating_add(scaled);
+        Some(arrival.min(NEVER / 2))
     }
 
     /// Lets time pass until the next request is issued. Answers since when the host has had it.
     #[inline]
     fn await_turn(&mut self, relocation: &mut (impl Relocate + ?Sized), arrival_ns: u64) -> u64 {
-        let arrival = match self.issue {
-            Issue::Closed { .. } => None,
-            Issue::Open { time_scale, .. } => {
-                let scaled = (arrival_ns as f64 * time_scale) as u64;
-                let arrival = self.device.observer().started.saturating_add(scaled);
-                Some(arrival.min(NEVER / 2))
-            }
-        };
+        let arrival = self.arrival(arrival_ns);
         if let Some(arrival) = arrival {
             self.pass_until(relocation, arrival);
         }

@@ -2,16 +2,18 @@
 
 use anabranch_placement::Collection;
 use anabranch_ssd::{
-    Config, ConfigError, Device, DeviceError, PageRange, StreamId,
+    Config, Device, DeviceError, PageRange, StreamId,
     relocate::{Relocate, RelocationKind},
+    time::{Request, TimedDevice},
 };
 
-use crate::draw::Draw;
+use super::CollectError;
+use crate::{any_device::AnyDevice, clock::Clock, draw::Draw};
 
 /// A drive as sold, and the disturbances between it and the host.
 #[derive(Debug)]
 pub(super) struct SoldDrive {
-    device: Device,
+    device: AnyDevice,
     relocation: Box<dyn Relocate>,
     draw: Draw,
     /// Pages written that were not this host's.
@@ -53,7 +55,11 @@ pub(crate) fn relocation_of(drive: &Config) -> RelocationKind {
 }
 
 impl SoldDrive {
-    pub(super) fn new(drive: &Config, collection: &Collection) -> Result<SoldDrive, ConfigError> {
+    pub(super) fn new(
+        drive: &Config,
+        clock: Option<&Clock>,
+        collection: &Collection,
+    ) -> Result<SoldDrive, CollectError> {
         let tenant = tenant(drive, collection);
         let tenant_pages = tenant.as_ref().map_or(0, |tenant| tenant.pages.count);
         let kind = relocation_of(drive);
@@ -67,11 +73,22 @@ impl SoldDrive {
             / u64::from(drive.logical_units().max(1))
             / u64::from(drive.pages_per_unit.max(1));
         config.physical_units = config.physical_units.saturating_add(more as u32);
-        let relocation = kind.build(&config);
+        let (relocation, seed) = (kind.build(&config), drive.seed);
+        let device = match clock {
+            None => AnyDevice::Counted(Box::new(Device::new(config, &*relocation)?)),
+            Some(Clock {
+                timing,
+                layout,
+                issue,
+            }) => {
+                let device = TimedDevice::new(config, *timing, *layout, *issue, &*relocation)?;
+                AnyDevice::Timed(Box::new(device))
+            }
+        };
         Ok(SoldDrive {
-            device: Device::new(config, &*relocation)?,
+            device,
             relocation,
-            draw: Draw::new(drive.seed ^ 0xd157_ab1e),
+            draw: Draw::new(seed ^ 0xd157_ab1e),
             foreign_pages: 0,
             tenant,
             under_way: Vec::new(),
@@ -81,8 +98,60 @@ impl SoldDrive {
         })
     }
 
-    pub(super) fn device(&self) -> &Device {
+    pub(super) fn device(&self) -> &AnyDevice {
         &self.device
+    }
+
+    /// The device, where requests take time.
+    pub(super) fn timed(&mut self) -> Option<&mut TimedDevice> {
+        match &mut self.device {
+            AnyDevice::Counted(_) => None,
+            AnyDevice::Timed(timed) => Some(timed),
+        }
+    }
+
+    /// Lets the next thing happen unless a request that arrives then may be issued. Answers whether it may.
+    pub(super) fn step_to_turn(&mut self, time_ns: u64) -> bool {
+        self.timed().is_none_or(|timed| timed.step_to_turn(time_ns))
+    }
+
+    /// Lets the next thing happen. Answers whether there was one.
+    pub(super) fn step(&mut self) -> bool {
+        self.timed().is_some_and(TimedDevice::step)
+    }
+
+    /// Writes survivors anew. `tag` names the rewrite, where requests take time.
+    pub(super) fn rewrite(
+        &mut self,
+        tag: impl FnOnce() -> u64,
+        pages: &[u32],
+        handle: StreamId,
+    ) -> Result<(), DeviceError> {
+        match &mut self.device {
+            AnyDevice::Counted(_) => self.write(0, pages, handle),
+            AnyDevice::Timed(timed) => timed.rewrite(&mut *self.relocation, tag(), pages, handle),
+        }
+    }
+
+    /// Issues a write that has no pages yet.
+    pub(super) fn begin_write(&mut self, time_ns: u64) {
+        if let AnyDevice::Timed(timed) = &mut self.device {
+            timed.begin_write(&mut *self.relocation, time_ns);
+        }
+    }
+
+    /// Lets time pass until nothing is under way.
+    pub(super) fn drain(&mut self) {
+        self.device.drain();
+    }
+
+    pub(super) fn end_write(&mut self) {
+        self.device.end_write();
+    }
+
+    pub(super) fn wait_for(&mut self, time_ns: u64, request: Request) -> Result<(), DeviceError> {
+        self.device
+            .wait_for(&mut *self.relocation, time_ns, request)
     }
 
     /// Pages written that were not this host's.
@@ -107,29 +176,34 @@ impl SoldDrive {
             let pages = tenant.pages;
             self.foreign_pages += u64::from(pages.count);
             self.device
-                .write(&mut *self.relocation, pages, StreamId::DEFAULT)?;
+                .write(&mut *self.relocation, 0, pages, StreamId::DEFAULT)?;
         }
-        let config = self.device.config();
+        let config = self.device.config().clone();
         let begun = (f64::from(config.pages_per_unit) * phase) as u32;
         let begun = PageRange::new(0, begun.min(config.logical_pages));
         if begun.count > 0 {
             for stream in (0..config.host_streams).map(StreamId) {
                 self.foreign_pages += u64::from(begun.count);
-                self.device.write(&mut *self.relocation, begun, stream)?;
+                self.device.write(&mut *self.relocation, 0, begun, stream)?;
             }
-            self.device.discard(begun)?;
+            self.device.discard(&mut *self.relocation, 0, begun)?;
         }
         Ok(())
     }
 
     /// Writes pages, in order, with a handle.
-    pub(super) fn write(&mut self, pages: &[u32], handle: StreamId) -> Result<(), DeviceError> {
+    pub(super) fn write(
+        &mut self,
+        time_ns: u64,
+        pages: &[u32],
+        handle: StreamId,
+    ) -> Result<(), DeviceError> {
         #[cfg(test)]
         self.sent
             .extend(pages.iter().map(|&page| Sent::Write(page, handle)));
         if self.most_under_way == 0 {
             self.device
-                .write_scattered(&mut *self.relocation, pages, handle)?;
+                .write_scattered(&mut *self.relocation, time_ns, pages, handle)?;
         } else {
             for &page in pages {
                 self.under_way.push((page, handle));
@@ -148,7 +222,7 @@ impl SoldDrive {
         let first = self.under_way.iter().position(|one| one.0 == page);
         let (page, handle) = self.under_way.remove(first.unwrap_or(drawn));
         self.device
-            .write_scattered(&mut *self.relocation, &[page], handle)
+            .write_scattered(&mut *self.relocation, 0, &[page], handle)
     }
 
     fn write_of_tenant(&mut self, ours: usize) -> Result<(), DeviceError> {
@@ -162,6 +236,7 @@ impl SoldDrive {
             self.foreign_pages += 1;
             self.device.write(
                 &mut *self.relocation,
+                0,
                 PageRange::new(page, 1),
                 StreamId::DEFAULT,
             )?;
@@ -173,7 +248,7 @@ impl SoldDrive {
     pub(super) fn settle(&mut self) -> Result<(), DeviceError> {
         for (page, handle) in std::mem::take(&mut self.under_way) {
             self.device
-                .write_scattered(&mut *self.relocation, &[page], handle)?;
+                .write_scattered(&mut *self.relocation, 0, &[page], handle)?;
         }
         Ok(())
     }
@@ -184,11 +259,11 @@ impl SoldDrive {
         self.device.finish_unit(handle).map(drop)
     }
 
-    pub(super) fn discard(&mut self, pages: PageRange) -> Result<(), DeviceError> {
+    pub(super) fn discard(&mut self, time_ns: u64, pages: PageRange) -> Result<(), DeviceError> {
         self.settle()?;
         #[cfg(test)]
         self.sent.push(Sent::Discard(pages));
-        self.device.discard(pages)
+        self.device.discard(&mut *self.relocation, time_ns, pages)
     }
 }
 

@@ -9,12 +9,19 @@ mod naive;
 use std::collections::BTreeSet;
 
 use anabranch_placement::SchemeSpec;
-use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
+use anabranch_ssd::{
+    Config,
+    profile::Profile,
+    relocate::RelocationKind,
+    time::{Issue, Layout},
+    victims::VictimRule,
+};
 use anabranch_trace::{ContextId, Io, Operation};
 use naive::Naive;
 
 use super::{Lane, Start, UnfitLane};
 use crate::{
+    clock::Clock,
     collected::{Collected, Sent, handles_of, model_of},
     draw::Draw,
     engine::Engine,
@@ -298,6 +305,134 @@ fn units_that_begin_elsewhere_cost_copies_unless_the_handles_are_updated() {
     };
     assert_eq!(copied(",host-phase=0.5"), 0);
     assert!(copied(",host-phase=0.5,host-ends=reckoned") > 0);
+}
+
+/// The lane of a scheme whose drive takes time, after requests that come when they say.
+fn timed_lane(scheme: &str, drive: &Config, queue_depth: u32, ios: &[Io]) -> Lane {
+    let profile = Profile::shipped("fdp-8ruh").unwrap();
+    let clock = Clock {
+        timing: profile.timing.unwrap(),
+        layout: Layout {
+            channels: 2,
+            dies_per_channel: 2,
+            dies_per_unit: 2,
+        },
+        issue: Issue::Open {
+            time_scale: 1.0,
+            queue_depth,
+            collect_after_idle_ns: None,
+        },
+    };
+    let start = Start {
+        clock: Some(&clock),
+        ..Start::default()
+    };
+    let mut lane = Lane::build(&scheme.parse().unwrap(), drive, &start).unwrap();
+    lane.apply_all(ios).unwrap();
+    lane.finish().unwrap();
+    lane
+}
+
+/// The same requests, so many nanoseconds apart.
+fn apart(ios: Vec<Io>, gap_ns: u64) -> Vec<Io> {
+    let timed = |(io, time_ns)| Io { time_ns, ..io };
+    let times = (0..).map(|request| request * gap_ns);
+    ios.into_iter().zip(times).map(timed).collect()
+}
+
+#[test]
+fn with_time_both_kinds_of_copies_add_up_and_no_page_is_lost() {
+    for scheme in SCHEMES {
+        // A drive that is idle, and one that is late.
+        for gap_ns in [1_000_000, 1000] {
+            let ios = apart(requests(3, 2000), gap_ns);
+            let plain = after(&always(scheme, ""), &drive(20), &ios);
+            let lane = timed_lane(&always(scheme, ""), &drive(20), 8, &ios);
+            let (bytes, counters) = (lane.engine().collected().unwrap(), *lane.counters());
+            let device = collected(&lane).device();
+            assert!(bytes.rewritten_bytes > 0, "{scheme}");
+            assert_eq!(
+                bytes.moved_bytes,
+                bytes.rewritten_bytes + bytes.copied_bytes
+            );
+            assert_eq!(
+                bytes.warranty_bytes,
+                device.counters().host_pages * PAGE_BYTES
+            );
+            assert_eq!(counters.host_pages, plain.counters().host_pages);
+            let held = |lane: &Lane| -> Vec<bool> {
+                let device = collected(lane).device();
+                (0..512).map(|page| device.locate(page).is_some()).collect()
+            };
+            assert_eq!(held(&lane), held(&plain), "{scheme}, {gap_ns}");
+        }
+    }
+}
+
+#[test]
+fn with_time_a_drive_copies_nothing_either_and_rewrites_are_no_requests_of_the_users() {
+    for seed in 0..3 {
+        let ios = apart(requests(seed, 4000), 300_000);
+        let lane = timed_lane(&always("sepbit+host", ""), &drive(20), 8, &ios);
+        let report = lane.engine().report().unwrap();
+        let writes = ios.iter().filter(|io| io.operation == Operation::Write);
+        assert_eq!(report.latency.write.requests, writes.count() as u64);
+        assert_eq!(report.latency.read.requests, 0);
+        assert_eq!(lane.engine().collected().unwrap().copied_bytes, 0);
+        let work = report.work;
+        assert!(work.rewrites.busy_ns > 0 && work.host_reads.operations == 0);
+        assert_eq!(work.collection_programs.operations, 0);
+        assert!(work.busy_ns() >= work.rewrites.busy_ns + work.host_programs.busy_ns);
+    }
+}
+
+#[test]
+fn a_host_that_knows_when_it_is_idle_has_no_write_wait_for_collection() {
+    // Bursts of 64 requests, and time to collect behind each.
+    let bursts = |ios: Vec<Io>| -> Vec<Io> {
+        let timed = |(io, request): (Io, u64)| Io {
+            time_ns: request / 64 * 200_000_000 + request % 64 * 1000,
+            ..io
+        };
+        ios.into_iter().zip(0..).map(timed).collect()
+    };
+    let drive = Config {
+        host_streams: 8,
+        internal_streams: 4,
+        ..Config::new(4096, 32, 128 + 48)
+    };
+    let mut draw = Draw::new(1);
+    let ios = (0..12_000).map(|_| Io::write(u64::from(draw.below(4096)) * PAGE_BYTES, 4096));
+    let ios = bursts(ios.collect());
+    let latency = |scheme: &str| {
+        let lane = timed_lane(scheme, &drive, 64, &ios);
+        lane.engine().report().unwrap().latency.write
+    };
+    let half = latency("sepbit+gc");
+    let ours = latency(&always("sepbit+host", ""));
+    assert!(
+        ours.p99_9_ns <= half.p99_9_ns,
+        "{} for {}",
+        ours.p99_9_ns,
+        half.p99_9_ns
+    );
+}
+
+#[test]
+fn with_time_others_on_the_drive_are_refused_with_a_remedy() {
+    let scheme = "sepbit+host:host-tenant=0.1".parse().unwrap();
+    let clock = Profile::shipped("fdp-8ruh").map(|profile| Clock {
+        timing: profile.timing.unwrap(),
+        layout: profile.layout(),
+        issue: Issue::Closed { queue_depth: 1 },
+    });
+    let clock = clock.unwrap();
+    let start = Start {
+        clock: Some(&clock),
+        ..Start::default()
+    };
+    let refused = Lane::build(&scheme, &drive(20), &start).unwrap_err();
+    assert!(refused.to_string().contains("leave out `--time`"));
 }
 
 #[test]

@@ -133,6 +133,7 @@ impl From<CollectError> for UnfitLane {
     fn from(error: CollectError) -> UnfitLane {
         match error {
             CollectError::Config(error) => UnfitLane::Drive(error),
+            CollectError::Time(error) => UnfitLane::Time(error),
             CollectError::Device(error) => UnfitLane::Before(error),
         }
     }
@@ -175,7 +176,7 @@ impl Lane {
 
     /// Pages until the unit of each host stream ends; 0 where none is open.
     fn unit_room(&self) -> Vec<u32> {
-        let Engine::Counted(device) = &self.driven.engine else {
+        let Engine::Alone(device) = &self.driven.engine else {
             return Vec::new();
         };
         let all = device.config().pages_per_unit;
@@ -193,7 +194,7 @@ impl Lane {
         start: &Start<'_>,
     ) -> Result<Lane, UnfitLane> {
         let scheme = || spec.name().to_owned();
-        if start.clock.is_some() {
+        if start.clock.is_some() && collection.is_disturbed_by_others() {
             return Err(CannotCollect::Timed { scheme: scheme() }.into());
         }
         if start.aged.is_some() {
@@ -204,18 +205,24 @@ impl Lane {
         if collection.choice == Choice::Never {
             let config = half.drive(drive);
             let policy = policy(&half, &config, start)?;
-            let collected = Collected::new(drive, collection, None)?;
+            let collected = Collected::new(drive, start.clock, collection, None)?;
             return Ok(lane(policy, collected, drive, start));
         }
         let mut own = policy(spec, &model, start)?;
         let relocation = own.relocation_mut();
-        let mut collected = Collected::new(drive, collection, Some((model.clone(), relocation)))?;
+        let begun = Some((model.clone(), relocation));
+        let mut collected = Collected::new(drive, start.clock, collection, begun)?;
+        // Counts alone decide: the rehearsal takes no time.
+        let untimed = Start {
+            clock: None,
+            ..*start
+        };
         let rehearsed = match collection.choice {
-            Choice::Rehearsed => Some(Box::new(Lane::build(&half, drive, start)?)),
+            Choice::Rehearsed => Some(Box::new(Lane::build(&half, drive, &untimed)?)),
             _ => None,
         };
-        if let Some(Engine::Counted(device)) = rehearsed.as_deref().map(Lane::engine) {
-            collected.rehearses_on(device);
+        if let Some(half) = &rehearsed {
+            collected.rehearses_on(half.engine().config());
         }
         let logical_pages = u64::from(drive.logical_pages);
         let restart = (collection.restart > 0.0).then(|| {

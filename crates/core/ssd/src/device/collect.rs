@@ -60,7 +60,7 @@ impl<O: Observe> Device<O> {
 
     /// The closed unit the victim rule names; or, where that would win next to nothing, the open
     /// unit that was written longest ago.
-    fn choose_victim(
+    pub(super) fn choose_victim(
         &mut self,
         relocation: &mut (impl Relocate + ?Sized),
         wanting: StreamId,
@@ -107,24 +107,34 @@ impl<O: Observe> Device<O> {
         relocation: &mut (impl Relocate + ?Sized),
         choice: Choice,
     ) -> bool {
+        let Some((place, victim, destination)) = self.take(relocation, choice) else {
+            return false;
+        };
+        self.copy_and_erase(relocation, place, &victim, destination)
+    }
+
+    /// Takes a unit out of the lists, to be emptied: the unit and its pages that were programmed, what the relocation is
+    /// told of it, and where its survivors go.
+    pub(super) fn take(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        choice: Choice,
+    ) -> Option<((u32, u32), Victim, Destination)> {
         match choice {
             Choice::Closed(unit) => {
                 let victim = self.victim(unit);
                 let destination = relocation.destination(&victim);
                 self.units.take(unit);
-                let whole = (unit, self.config.pages_per_unit);
-                self.copy_and_erase(relocation, whole, &victim, destination)
+                Some(((unit, self.config.pages_per_unit), victim, destination))
             }
             Choice::Seal(stream, target) => {
-                let Some(open) = self.open[stream.index()].take() else {
-                    return false;
-                };
+                let open = self.open[stream.index()].take()?;
                 relocation.abandoned(stream);
                 self.counters.sealed_units += 1;
                 self.streams[stream.index()].sealed_units += 1;
                 let victim = self.victim(open.unit);
-                let destination = Destination::Stream(target);
-                self.copy_and_erase(relocation, (open.unit, open.filled), &victim, destination)
+                let place = (open.unit, open.filled);
+                Some((place, victim, Destination::Stream(target)))
             }
         }
     }

@@ -24,15 +24,7 @@ impl<O: Observe> Device<O> {
         while left > 0 && offset < filled {
             let count = (BATCH as u32).min(filled - offset);
             let found = self.survivors(unit, offset..offset + count, &mut live);
-            let copied = match destination {
-                Destination::Stream(stream) => {
-                    self.append_copies(relocation, &live[..found], stream, victim)
-                }
-                Destination::Each => {
-                    relocation.prefetch_survivors(&live[..found]);
-                    self.append_each(relocation, &live[..found], victim)
-                }
-            };
+            let copied = self.append_survivors(relocation, &live[..found], victim, destination);
             if copied < found {
                 self.units.lose(unit, copied as u32);
                 return false;
@@ -66,6 +58,23 @@ impl<O: Observe> Device<O> {
             }
         }
         found
+    }
+
+    /// Copies pages to where they are destined. Answers how many found room.
+    pub(super) fn append_survivors(
+        &mut self,
+        relocation: &mut (impl Relocate + ?Sized),
+        pages: &[u32],
+        victim: &Victim,
+        destination: Destination,
+    ) -> usize {
+        match destination {
+            Destination::Stream(stream) => self.append_copies(relocation, pages, stream, victim),
+            Destination::Each => {
+                relocation.prefetch_survivors(pages);
+                self.append_each(relocation, pages, victim)
+            }
+        }
     }
 
     /// Copies each page to the stream the relocation names, neighbours of one stream together.

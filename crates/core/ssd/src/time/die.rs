@@ -12,6 +12,8 @@ pub(super) enum Task {
         /// Index of the program operation among all of the drive's.
         place: u32,
         host_pages: u32,
+        /// Those of the host's pages that a host which collects has written anew.
+        rewritten_pages: u32,
         /// Whether it programs copies of pages that stay in the buffer: what a flush writes of an
         /// operation that is not yet full.
         draft: bool,
@@ -228,6 +230,7 @@ mod tests {
         let task = Task::Program {
             place: 0,
             host_pages: 1,
+            rewritten_pages: 0,
             draft: false,
             epoch: 0,
         };

@@ -20,6 +20,8 @@ pub struct Flash {
     pub(super) shape: Shape,
     pub(super) now: u64,
     pub(super) units: UnitTimes,
+    /// Whether the host's pages that are programmed now are survivors, which it writes anew.
+    pub(super) rewriting: bool,
     pub(super) buffer: WriteBuffer,
     pub(super) requests: Requests,
     pub(super) share: CollectionShare,
@@ -43,6 +45,7 @@ impl Flash {
         Flash {
             now: 0,
             units: UnitTimes::new(units, shape.programs_per_unit),
+            rewriting: false,
             buffer: WriteBuffer::new(shape.buffer_pages),
             requests: Requests::new(shape.page_bytes, timing.buffer_ns),
             share: CollectionShare::new(timing, shape.transfer_ns(1), shape.programs_per_unit),
@@ -143,7 +146,9 @@ impl Flash {
         die.suspended = Some((operation, left_ns));
         if is_collection(&operation) {
             die.collection_until = now + suspend_ns;
-            self.requests.collection_wait_ns += suspend_ns;
+            if self.requests.is_awaited(read.request) {
+                self.requests.collection_wait_ns += suspend_ns;
+            }
         }
         die.cells = Cells::Reading(Reader::Host(read));
         die.since = now;
@@ -192,8 +197,10 @@ impl Flash {
         let now = self.now;
         let die = &mut self.dies[number as usize];
         if let Some(read) = die.reads.pop_front() {
-            self.requests.collection_wait_ns +=
-                die.collection_until.min(now).saturating_sub(read.arrived);
+            if self.requests.is_awaited(read.request) {
+                self.requests.collection_wait_ns +=
+                    die.collection_until.min(now).saturating_sub(read.arrived);
+            }
             return self.sense(number, Reader::Host(read));
         }
         if let Some((operation, left_ns)) = die.suspended.take() {
@@ -299,7 +306,12 @@ impl Flash {
         die.busy_ns += busy_ns;
         match reader {
             Reader::Host(read) => {
-                self.work.host_reads.add(busy_ns);
+                if self.requests.is_awaited(read.request) {
+                    self.work.host_reads.add(busy_ns);
+                } else {
+                    self.work.rewrites.add(busy_ns);
+                    self.requests.collected(busy_ns, self.now);
+                }
                 self.requests.part_came(read.request, self.now);
             }
             Reader::Collection { .. } => {
@@ -317,6 +329,7 @@ impl Flash {
         let Task::Program {
             place,
             host_pages,
+            rewritten_pages,
             draft,
             epoch,
         } = operation.task
@@ -331,6 +344,10 @@ impl Flash {
         match (host_pages, copies) {
             (0, _) => {
                 self.work.collection_programs.add(busy_ns);
+                self.requests.collected(busy_ns, self.now);
+            }
+            (_, 0) if rewritten_pages == host_pages => {
+                self.work.rewrites.add(busy_ns);
                 self.requests.collected(busy_ns, self.now);
             }
             (_, 0) => self.work.host_programs.add(busy_ns),
@@ -356,7 +373,9 @@ impl Flash {
     /// Lets what waits for the write buffer go on, as far as it can.
     pub(super) fn admit(&mut self) {
         while let Some(waiting) = self.buffer.next_write() {
-            self.requests.buffer_wait_ns += self.now - waiting.since;
+            if waiting.write.kind == Kind::Write {
+                self.requests.buffer_wait_ns += self.now - waiting.since;
+            }
             self.requests.answer(waiting.write, self.now);
         }
         while let Some(held) = self.buffer.next_held() {
@@ -375,8 +394,9 @@ impl Flash {
             pages,
             tag: self.requests.tag,
         };
-        self.requests.begin();
-        let waits = kind == Kind::Write && !self.buffer.admit(pending, self.now);
+        self.requests.begin(kind);
+        let waits =
+            matches!(kind, Kind::Write | Kind::Rewrite) && !self.buffer.admit(pending, self.now);
         if !waits {
             self.requests.answer(pending, self.now);
         }

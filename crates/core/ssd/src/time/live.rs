@@ -43,7 +43,7 @@ impl Flash {
 
     /// The host reads `pages` pages. Those of them that lie in units are at `places` (unit, page).
     pub fn reads(&mut self, tag: u64, pages: u32, places: &[(u32, u32)]) {
-        self.named(tag, |flash, now| flash.read(now, pages, places));
+        self.named(tag, |flash, now| flash.read(Kind::Read, now, pages, places));
     }
 
     /// The host flushes.
@@ -56,7 +56,7 @@ impl Flash {
         std::mem::take(&mut self.requests.finished)
     }
 
-    fn named(&mut self, tag: u64, request: impl FnOnce(&mut Flash, u64)) {
+    pub(super) fn named(&mut self, tag: u64, request: impl FnOnce(&mut Flash, u64)) {
         self.requests.tag = tag;
         request(self, self.now);
         self.requests.tag = 0;

@@ -7,6 +7,8 @@ pub(super) enum Kind {
     Write,
     Discard,
     Flush,
+    /// A read or a write of a host that collects. Nobody waits for it: it has a name and no latency.
+    Rewrite,
 }
 
 /// A request that is not answered yet.

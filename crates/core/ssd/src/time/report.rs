@@ -27,6 +27,10 @@ pub struct Work {
 }
 
 impl Work {
+    fn is_none(&self) -> bool {
+        *self == Work::default()
+    }
+
     pub(super) fn add(&mut self, busy_ns: u64) {
         self.operations += 1;
         self.busy_ns += busy_ns;
@@ -50,6 +54,9 @@ pub struct FlashWork {
     pub erases: Work,
     /// The part of the time of mixed programs that falls to copies, by pages.
     pub mixed_copies_busy_ns: u64,
+    /// Reads of survivors and program operations of them only, by a host that collects.
+    #[serde(default, skip_serializing_if = "Work::is_none")]
+    pub rewrites: Work,
 }
 
 impl FlashWork {
@@ -61,11 +68,13 @@ impl FlashWork {
             + self.collection_reads.busy_ns
             + self.collection_programs.busy_ns
             + self.erases.busy_ns
+            + self.rewrites.busy_ns
     }
 
-    /// Time that all dies together were busy for garbage collection.
+    /// Time that all dies together were busy for garbage collection, the drive's and the host's.
     pub fn collection_busy_ns(&self) -> u64 {
-        self.collection_reads.busy_ns
+        self.rewrites.busy_ns
+            + self.collection_reads.busy_ns
             + self.collection_programs.busy_ns
             + self.erases.busy_ns
             + self.mixed_copies_busy_ns

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{
     events::NEVER,
     latency::Latency,
-    pending::Pending,
+    pending::{Kind, Pending},
     report::{Latencies, TimeReport},
     series::Series,
 };
@@ -21,7 +21,7 @@ struct FlashRead {
 pub(super) struct Requests {
     page_bytes: u64,
     buffer_ns: u64,
-    /// Requests not yet answered.
+    /// Requests not yet answered that somebody waits for.
     outstanding: u32,
     /// Answers on their way: when they arrive, in that order, since all take as long.
     answers: VecDeque<(u64, Pending)>,
@@ -71,8 +71,8 @@ impl Requests {
 
     /// Counts a request that was issued.
     #[inline]
-    pub(super) fn begin(&mut self) {
-        self.outstanding += 1;
+    pub(super) fn begin(&mut self, kind: Kind) {
+        self.outstanding += u32::from(kind != Kind::Rewrite);
     }
 
     /// A request is answered from the buffer.
@@ -97,10 +97,13 @@ impl Requests {
 
     #[inline]
     fn end(&mut self, pending: Pending, now: u64) {
-        self.outstanding -= 1;
         if pending.tag != 0 {
             self.finished.push(pending.tag);
         }
+        if pending.kind == Kind::Rewrite {
+            return;
+        }
+        self.outstanding -= 1;
         let latency_ns = now - pending.started;
         self.latencies[pending.kind as usize].record(latency_ns);
         let bytes = u64::from(pending.pages) * self.page_bytes;
@@ -134,6 +137,11 @@ impl Requests {
             self.vacant.push(number);
             self.answer(read.pending, now);
         }
+    }
+
+    /// Whether somebody waits for a read.
+    pub(super) fn is_awaited(&self, number: u32) -> bool {
+        self.reads[number as usize].pending.kind != Kind::Rewrite
     }
 
     /// Counts a part of a read that has come; the last one ends the read.

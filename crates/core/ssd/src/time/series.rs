@@ -114,7 +114,7 @@ impl Series {
         let index = match kind {
             Kind::Read => 0,
             Kind::Write => 1,
-            Kind::Discard | Kind::Flush => return,
+            Kind::Discard | Kind::Flush | Kind::Rewrite => return,
         };
         self.current.requests[index] += 1;
         self.current.bytes[index] += bytes;

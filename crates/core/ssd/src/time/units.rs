@@ -9,10 +9,20 @@ pub(super) struct UnitTime {
     /// Pages of that operation that the host wrote, and pages that a flush has made safe.
     pub(super) host_pages: u32,
     pub(super) flushed_pages: u32,
+    /// Those of the host's pages that a host which collects has written anew.
+    pub(super) rewritten_pages: u32,
     /// Whether the unit is on the list of units with pages to flush.
     pub(super) listed: bool,
     /// Number of the last operation of the unit's erase.
     pub(super) erase: u64,
+}
+
+impl UnitTime {
+    /// Forgets the program operation that was gathering pages.
+    pub(super) fn clear(&mut self) {
+        (self.pages, self.host_pages) = (0, 0);
+        (self.flushed_pages, self.rewritten_pages) = (0, 0);
+    }
 }
 
 #[derive(Debug)]

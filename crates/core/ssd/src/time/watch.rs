@@ -83,6 +83,9 @@ impl Flash {
         time.pages += pages;
         if origin == Origin::Host {
             time.host_pages += pages;
+            if self.rewriting {
+                time.rewritten_pages += pages;
+            }
             self.buffer.write(pages);
             if !self.shape.timing.power_loss_protection {
                 self.units.list_unsafe(unit);
@@ -94,12 +97,13 @@ impl Flash {
     fn hand_program(&mut self, unit: u32) {
         let time = self.units.get(unit);
         let (program, pages, host_pages) = (time.program, time.pages, time.host_pages);
-        let number = time.erase;
-        (time.pages, time.host_pages, time.flushed_pages) = (0, 0, 0);
+        let (number, rewritten_pages) = (time.erase, time.rewritten_pages);
+        time.clear();
         let die = self.shape.die(unit, program);
         let task = Task::Program {
             place: self.units.place(unit, program),
             host_pages,
+            rewritten_pages,
             draft: false,
             epoch: self.buffer.epoch(),
         };
@@ -132,7 +136,7 @@ impl Flash {
             return;
         }
         let (program, host_pages) = (time.program, time.host_pages);
-        (time.pages, time.host_pages, time.flushed_pages) = (0, 0, 0);
+        time.clear();
         let place = self.units.place(unit, program);
         self.units.programmed(place);
         self.buffer.free(host_pages);
@@ -169,7 +173,7 @@ impl Flash {
             pages: 0,
             tag: self.requests.tag,
         };
-        self.requests.begin();
+        self.requests.begin(Kind::Flush);
         while let Some(unit) = self.units.take_unsafe() {
             self.flush_unit(unit);
         }
@@ -192,6 +196,8 @@ impl Flash {
         let task = Task::Program {
             place: self.units.place(unit, program),
             host_pages: pages,
+            // Who flushes waits for it, whatever it holds.
+            rewritten_pages: 0,
             draft: true,
             epoch,
         };
@@ -207,10 +213,10 @@ impl Flash {
     }
 
     /// The host reads `pages` pages. Those of them that lie in units are at `places` (unit, page).
-    pub(super) fn read(&mut self, started: u64, pages: u32, places: &[(u32, u32)]) {
-        self.requests.begin();
+    pub(super) fn read(&mut self, kind: Kind, started: u64, pages: u32, places: &[(u32, u32)]) {
+        self.requests.begin(kind);
         let request = self.requests.read(Pending {
-            kind: Kind::Read,
+            kind,
             started,
             pages,
             tag: self.requests.tag,

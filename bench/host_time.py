@@ -1,0 +1,119 @@
+"""Replays recordings with time, and compares the latency of writes where the drive collects with that where the host does.
+
+Use: host_time.py ANABRANCH [-o FOLDER] [--parts N] [--load SHARE] [--folder NAME] [--data NAME] [NAME...]
+  --parts   cuts each erase unit in so many [default: 8: some 1,000 units]
+  --load    the recording's own times are stretched so that it takes this share of what `baseline+gc` writes at most [default: 0.5]
+  --folder  folders below traces/, with commas [default: .,fresh]
+  --data    keeps the table as lab/data/NAME.csv, for scripts/tables.py
+Each recording is replayed twice: as fast as the drive answers, 32 requests at a time, and at that load. Markdown on standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+from pathlib import Path
+
+from contests import TRACES, Row, keep, recordings
+
+ORDINARY, HALF, OURS = SCHEMES = ("baseline+gc", "anabranch+gc", "anabranch+host")
+FAST = ("--time", "closed", "--queue-depth", "32")
+HEAD = "| " + " | ".join(
+    ("recording", "units", *(f"WAF, `{name}`" for name in SCHEMES), "rate beside the half")
+    + tuple(f"p99.9, `{name}`, ms" for name in SCHEMES) + tuple(f"p99.99, `{name}`, ms" for name in SCHEMES) + ("copied by the drive",)
+) + " |"
+
+
+def replayed(given: argparse.Namespace, row: Row, time: tuple[str, ...], output: Path) -> dict:
+    """The result of a recording replayed with time, made unless it is there."""
+    if not output.exists():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        command = [given.anabranch, "replay", str(row.path), "--device", "fdp-8ruh", "--unit", row.unit, *row.drive, *time]
+        partial = output.with_suffix(".partial")
+        subprocess.run([*command, "--scheme", ",".join(SCHEMES), "-o", str(partial)], check=True, stdout=subprocess.DEVNULL)
+        partial.rename(output)
+    return json.loads(output.read_text())
+
+
+def by_name(result: dict) -> dict[str, dict]:
+    """The schemes of a result."""
+    return {scheme["name"]: scheme for scheme in result["schemes"]}
+
+
+def measured(given: argparse.Namespace, row: Row) -> dict | None:
+    """Figures of a recording; none where its drive has too few units for a host that collects, or it has no clock."""
+    folder = given.output / f"{given.parts}-{given.load}"
+    try:
+        fast = replayed(given, row, FAST, folder / f"fast-{row.file}")
+    except subprocess.CalledProcessError:
+        return None
+    span_ns = fast["source"]["last_ns"] - fast["source"]["first_ns"]
+    taken_ns = by_name(fast)[ORDINARY]["time"]["elapsed_ns"]
+    if span_ns <= 0:
+        return None
+    scale = taken_ns / given.load / span_ns
+    result = replayed(given, row, ("--time", "open", "--time-scale", f"{scale:.6g}"), folder / f"open-{row.file}")
+    rates = {name: one["host_bytes"] / one["time"]["elapsed_ns"] for name, one in by_name(fast).items()}
+    return {"units": result["device"]["physical_units"], "rates": rates, **by_name(result)}
+
+
+def mean_ratio(pairs: list[tuple[float, float]]) -> float:
+    """The geometric mean of ratios."""
+    return math.exp(sum(math.log(ours / theirs) for ours, theirs in pairs) / len(pairs))
+
+
+def latency_ms(found: dict, scheme: str, quantile: str) -> float:
+    """A quantile of the latency of writes."""
+    return found[scheme]["time"]["latency"]["write"][quantile] / 1e6
+
+
+def line(row: Row, found: dict) -> str:
+    """A recording's row of the table."""
+    cells = [row.name, str(found["units"]), *(f"{found[name]['waf']:.3f}" for name in SCHEMES)]
+    cells.append(f"{found['rates'][OURS] / found['rates'][HALF]:.2f}")
+    for quantile in ("p99_9_ns", "p99_99_ns"):
+        cells += [f"{latency_ms(found, name, quantile):.3g}" for name in SCHEMES]
+    cells.append(f"{found[OURS]['collected']['copied_bytes'] / found[OURS]['host_bytes']:.4f}")
+    return "| " + " | ".join(cells) + " |"
+
+
+def summary(results: list[dict]) -> None:
+    """Ratios in the mean, and in how many recordings the host is ahead."""
+    rates = [(one["rates"][OURS], one["rates"][HALF]) for one in results]
+    print(f"\nwritten a second, beside the host half: {mean_ratio(rates):.3f} in the mean of {len(results)} recordings")
+    for other in (HALF, ORDINARY):
+        for quantile in ("p99_ns", "p99_9_ns", "p99_99_ns"):
+            pairs = [(latency_ms(one, OURS, quantile), latency_ms(one, other, quantile)) for one in results]
+            lower, higher = sum(ours < theirs for ours, theirs in pairs), sum(ours > theirs for ours, theirs in pairs)
+            print(f"{quantile} of writes, beside `{other}`: {mean_ratio(pairs):.3f}; lower in {lower}, higher in {higher}")
+
+
+def main() -> None:
+    """Replays and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("anabranch")
+    parser.add_argument("-o", "--output", type=Path, default=Path("out/host-time"))
+    parser.add_argument("--parts", type=int, default=8)
+    parser.add_argument("--load", type=float, default=0.5)
+    parser.add_argument("--folder", default=".,fresh")
+    parser.add_argument("--data")
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    lines, results = [HEAD, "|---" * (HEAD.count("|") - 1) + "|"], []
+    for row in recordings(tuple(TRACES / folder for folder in given.folder.split(","))):
+        if given.names and row.name not in given.names:
+            continue
+        found = measured(given, row.on(given.parts, None))
+        if found is not None:
+            results.append(found)
+            lines.append(line(row, found))
+    print("\n".join(lines))
+    summary(results)
+    if given.data:
+        keep(given.data, given.anabranch, lines)
+
+
+if __name__ == "__main__":
+    main()
