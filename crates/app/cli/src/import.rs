@@ -98,9 +98,7 @@ fn write<F: Write + Send + 'static>(
             }
         }
         // In a loop of their own, the surveys' look-ups of one request do not wait for those of another.
-        for io in &ios {
-            writer.push(io)?;
-        }
+        writer.push_all(&ios)?;
     }
     if survey.summary().requests() == 0 {
         return Err(report::nothing(importer));

@@ -102,9 +102,7 @@ impl Volumes {
             for io in &ios {
                 self.place(io, &mut pieces);
                 left_out += u64::from(pieces.is_empty());
-                for piece in &pieces {
-                    writer.push(piece)?;
-                }
+                writer.push_all(&pieces)?;
             }
         }
         writer.finish(tables)?;

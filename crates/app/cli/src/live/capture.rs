@@ -116,7 +116,7 @@ impl Capturing {
             self.batch = kept.collect();
         }
         if let Some(writer) = &mut self.writer
-            && let Err(error) = self.batch.iter().try_for_each(|io| writer.push(io))
+            && let Err(error) = writer.push_all(&self.batch)
         {
             // What the requests are worth to others is not lost with the trace.
             self.writer = None;

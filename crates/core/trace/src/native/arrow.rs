@@ -76,7 +76,7 @@ impl ArrowTrace {
         let mut ios = Vec::new();
         while next(&mut ios)? {
             let mut columns = Columns::default();
-            ios.iter().for_each(|io| columns.push(io));
+            columns.extend(&ios);
             let batch = columns.into_batch(schema());
             batches.push(batch.map_err(|error| damaged(name, &error))?);
         }
@@ -157,7 +157,7 @@ impl ArrowTrace {
     /// Those of [`Writer::create`], [`Writer::push`] and [`Writer::finish`].
     pub fn write(&self, path: &Path) -> Result<(), TraceError> {
         let mut writer = Writer::create(path)?;
-        self.each_batch(|ios| ios.iter().try_for_each(|io| writer.push(io)))?;
+        self.each_batch(|ios| writer.push_all(ios))?;
         writer.finish(&self.tables)
     }
 

@@ -48,16 +48,21 @@ impl Columns {
         self.time_ns.len()
     }
 
-    pub(super) fn push(&mut self, io: &Io) {
-        self.time_ns.push(io.time_ns);
-        self.operation.push(io.operation as u8);
-        self.offset_bytes.push(io.offset_bytes);
-        self.length_bytes.push(io.length_bytes);
-        self.context.push(io.context.0);
-        self.file.push(io.file.0);
-        self.hint.push(io.hint as u8);
-        self.hint_granted.push(io.hint_granted);
-        self.tenant.push(io.tenant);
+    /// Appends records, column by column.
+    pub(super) fn extend(&mut self, ios: &[Io]) {
+        self.time_ns.extend(ios.iter().map(|io| io.time_ns));
+        self.operation
+            .extend(ios.iter().map(|io| io.operation as u8));
+        self.offset_bytes
+            .extend(ios.iter().map(|io| io.offset_bytes));
+        self.length_bytes
+            .extend(ios.iter().map(|io| io.length_bytes));
+        self.context.extend(ios.iter().map(|io| io.context.0));
+        self.file.extend(ios.iter().map(|io| io.file.0));
+        self.hint.extend(ios.iter().map(|io| io.hint as u8));
+        self.hint_granted
+            .extend(ios.iter().map(|io| io.hint_granted));
+        self.tenant.extend(ios.iter().map(|io| io.tenant));
     }
 
     /// Removes all rows, and keeps their memory.

@@ -16,8 +16,9 @@ use crate::io::Io;
 
 /// Records of a block: those of a row group that this program writes. Our choice.
 const BLOCK_ROWS: u64 = super::ROW_GROUP_ROWS as u64;
-/// Bytes that are digested at a time. Our choice: they stay in the first-level cache.
-const CHUNK_BYTES: usize = 8 << 10;
+/// Records that are digested at a time, of which a block has a whole number. Our choice: their bytes stay in the
+/// first-level cache.
+const CHUNK_ROWS: usize = 256;
 /// The algorithm of the digests. A later version may know another.
 const ALGORITHM: &str = "xxh3-64";
 
@@ -99,14 +100,22 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn add(&mut self, io: &Io) {
-        self.chunk.extend_from_slice(&bytes_of(io));
-        self.rows += 1;
-        if self.rows == BLOCK_ROWS {
-            self.close();
-        } else if self.chunk.len() >= CHUNK_BYTES {
-            self.hasher.write(&self.chunk);
-            self.chunk.clear();
+    pub(super) fn add(&mut self, mut ios: &[Io]) {
+        while !ios.is_empty() {
+            let room = CHUNK_ROWS - (self.rows as usize) % CHUNK_ROWS;
+            let (now, later) = ios.split_at(room.min(ios.len()));
+            for io in now {
+                self.chunk.extend_from_slice(&bytes_of(io));
+            }
+            self.rows += now.len() as u64;
+            if now.len() == room {
+                self.hasher.write(&self.chunk);
+                self.chunk.clear();
+            }
+            if self.rows == BLOCK_ROWS {
+                self.close();
+            }
+            ios = later;
         }
     }
 
@@ -154,7 +163,7 @@ impl Check {
     /// was written.
     pub(super) fn add(&mut self, ios: &[Io]) -> Result<(), u64> {
         let before = self.blocks.done.len();
-        ios.iter().for_each(|io| self.blocks.add(io));
+        self.blocks.add(ios);
         self.compare(before)
     }
 

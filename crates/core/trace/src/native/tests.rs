@@ -74,9 +74,11 @@ fn some_ios(count: usize) -> Vec<Io> {
 
 fn write(path: &Path, ios: &[Io], tables: &Tables) {
     let mut writer = Writer::create(path).unwrap();
-    for io in ios {
-        writer.push(io).unwrap();
-    }
+    // One by one, and many at once: these cross the bounds of row groups.
+    let (first, rest) = ios.split_at(ios.len().min(5));
+    first.iter().for_each(|io| writer.push(io).unwrap());
+    let mut many = rest.chunks(1000);
+    many.try_for_each(|ios| writer.push_all(ios)).unwrap();
     writer.finish(tables).unwrap();
 }
 

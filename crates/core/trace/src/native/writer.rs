@@ -89,18 +89,36 @@ impl<F: Write + Send + 'static> Writer<F> {
     /// Appends a record.
     ///
     /// # Errors
-    /// [`TraceError::Record`] when no reader would accept the record; it is left out, and the
-    /// writer can go on. [`TraceError::Write`] when the disk is full, which may be noticed some records later.
+    /// As [`Writer::push_all`].
     pub fn push(&mut self, io: &Io) -> Result<(), TraceError> {
-        let end_bytes = end_bytes(io).map_err(|fault| self.refused(fault))?;
-        self.needs.add(io, end_bytes);
-        self.columns.push(io);
-        self.blocks.add(io);
-        self.rows += 1;
-        if self.columns.len() == ROW_GROUP_ROWS {
-            let group = std::mem::take(&mut self.columns);
-            let next = self.encoder.take(group);
-            self.columns = next.map_err(|error| unwritten(&self.path, error))?;
+        self.push_all(std::slice::from_ref(io))
+    }
+
+    /// Appends records.
+    ///
+    /// # Errors
+    /// [`TraceError::Record`] when no reader would accept one; it is left out with those behind it, and the writer can
+    /// go on. [`TraceError::Write`] when the disk is full, which may be noticed some records later.
+    pub fn push_all(&mut self, mut ios: &[Io]) -> Result<(), TraceError> {
+        while !ios.is_empty() {
+            let room = ROW_GROUP_ROWS - self.columns.len();
+            let (fitting, later) = ios.split_at(room.min(ios.len()));
+            let fault = self.needs.add(fitting).err();
+            let sound = fault
+                .as_ref()
+                .map_or(fitting, |(place, _)| &fitting[..*place]);
+            self.columns.extend(sound);
+            self.blocks.add(sound);
+            self.rows += sound.len() as u64;
+            if let Some((_, fault)) = fault {
+                return Err(self.refused(fault));
+            }
+            if self.columns.len() == ROW_GROUP_ROWS {
+                let group = std::mem::take(&mut self.columns);
+                let next = self.encoder.take(group);
+                self.columns = next.map_err(|error| unwritten(&self.path, error))?;
+            }
+            ios = later;
         }
         Ok(())
     }
@@ -149,10 +167,15 @@ impl<F: Write + Send + 'static> Writer<F> {
 }
 
 impl Needs {
-    fn add(&mut self, io: &Io, end_bytes: u64) {
-        self.end_bytes = self.end_bytes.max(end_bytes);
-        self.context = self.context.max(io.context.0);
-        self.file = self.file.max(io.file.0);
+    /// Notes records up to the first that contradicts itself; fails with its place.
+    fn add(&mut self, ios: &[Io]) -> Result<(), (usize, RecordError)> {
+        for (place, io) in ios.iter().enumerate() {
+            let end_bytes = end_bytes(io).map_err(|fault| (place, fault))?;
+            self.end_bytes = self.end_bytes.max(end_bytes);
+            self.context = self.context.max(io.context.0);
+            self.file = self.file.max(io.file.0);
+        }
+        Ok(())
     }
 
     fn check(&self, tables: &Tables) -> Result<(), RecordError> {

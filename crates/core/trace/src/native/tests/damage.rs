@@ -50,7 +50,7 @@ fn with_entry(key: &str, value: &str) -> Vec<KeyValue> {
 
 fn batch_of(ios: &[Io]) -> RecordBatch {
     let mut columns = Columns::default();
-    ios.iter().for_each(|io| columns.push(io));
+    columns.extend(ios);
     columns.into_batch(schema()).unwrap()
 }
 

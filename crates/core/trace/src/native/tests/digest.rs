@@ -33,9 +33,9 @@ fn no_bit_that_flips_changes_what_is_read() {
 /// A file of these records whose digest is that of others, by a program that calls itself so.
 fn with_digest_of(ios: &[Io], digested: &[Io], created_by: &str) -> tempfile::NamedTempFile {
     let mut columns = Columns::default();
-    ios.iter().for_each(|io| columns.push(io));
+    columns.extend(ios);
     let mut blocks = Blocks::default();
-    digested.iter().for_each(|io| blocks.add(io));
+    blocks.add(digested);
     let mut entries = metadata::entries(Path::new("trace"), &some_tables()).unwrap();
     entries.push(metadata::digest_entry(Path::new("trace"), &entries, blocks).unwrap());
     let properties = WriterProperties::builder().set_created_by(created_by.into());

@@ -154,6 +154,21 @@ fn columns_of_one_value_and_of_several_are_read_back_in_every_group() {
     assert!(read(&path).unwrap().0 == ios);
 }
 
+#[test]
+fn columns_of_as_many_values_as_a_byte_numbers_and_of_one_more_are_read_back() {
+    for different in [1, 2, 255, 256, 257, 70_000] {
+        let mut ios = some_ios(70_000);
+        for (number, io) in (0..).zip(&mut ios) {
+            (io.operation, io.offset_bytes) = (Operation::Read, number * 4096);
+            io.length_bytes = (1 + number % different) * 512;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trace.parquet");
+        write(&path, &ios, &some_tables());
+        assert!(read(&path).unwrap().0 == ios, "{different}");
+    }
+}
+
 /// A disk with room for so many bytes.
 struct SmallDisk(usize);
 
@@ -237,9 +252,15 @@ fn a_record_that_no_reader_would_accept_is_refused_and_left_out() {
         let error = writer.push(&io).unwrap_err();
         assert!(matches!(error, TraceError::Record { row: 1, fault, .. } if fault == expected));
     }
-    writer.push(&Io::write(8192, 4096)).unwrap();
-    writer.finish(&Tables::new(Capture::default())).unwrap();
-    assert_eq!(Reader::open(&path).unwrap().rows(), 2);
+    // Of many at once, those before it are taken.
+    let sound = Io::write(8192, 4096);
+    let error = writer.push_all(&[sound, flush, sound]).unwrap_err();
+    assert!(matches!(error, TraceError::Record { row: 2, .. }));
+    writer.push(&Io::write(12_288, 4096)).unwrap();
+    let tables = Tables::new(Capture::default());
+    writer.finish(&tables).unwrap();
+    let ios = [0, 8192, 12_288].map(|offset_bytes| Io::write(offset_bytes, 4096));
+    assert_eq!(read(&path).unwrap().0, ios);
 }
 
 #[test]
