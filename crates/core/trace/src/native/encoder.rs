@@ -81,7 +81,7 @@ impl<F: Write + Send + 'static> Encoder<F> {
             State::Running(running) => running.join()?,
             State::Failed => return Err(failed()),
         };
-        row_group::write(&mut file, group)?;
+        row_group::write(&mut file, group, &mut row_group::compressor()?)?;
         Ok(file)
     }
 
@@ -91,8 +91,9 @@ impl<F: Write + Send + 'static> Encoder<F> {
         let (done, emptied) = sync_channel(1);
         let written_bytes = self.written_bytes.clone();
         let thread = Builder::new().name("parquet".into()).spawn(move || {
+            let mut compressor = row_group::compressor()?;
             for mut group in to_encode {
-                row_group::write(&mut file, &group)?;
+                row_group::write(&mut file, &group, &mut compressor)?;
                 written_bytes.store(file.bytes_written(), Ordering::Relaxed);
                 group.clear();
                 // The writer takes it back with the next group, or has ended.

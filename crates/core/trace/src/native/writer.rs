@@ -187,13 +187,9 @@ impl Needs {
 }
 
 fn properties() -> Result<WriterProperties, ParquetError> {
-    // Measured on the traces of the tree. Times hardly repeat, but follow each other closely. Offsets come from several
-    // writers in turn, so that differences are larger than what zstd leaves of the numbers. In all other columns a few
-    // values repeat: a dictionary is smallest.
-    let (time, offset) = (
-        ColumnPath::from("time_ns"),
-        ColumnPath::from("offset_bytes"),
-    );
+    // Measured on the traces of the tree. Times hardly repeat, but follow each other closely. In all columns but
+    // offsets, whose pages are made here, a few values repeat: a dictionary is smallest.
+    let time = ColumnPath::from("time_ns");
     let builder = WriterProperties::builder()
         .set_compression(row_group::compression()?)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
@@ -201,10 +197,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
         .set_offset_index_disabled(true)
         .set_created_by(concat!("anabranch ", env!("CARGO_PKG_VERSION")).into())
         .set_column_dictionary_enabled(time.clone(), false)
-        .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
-        .set_column_dictionary_enabled(offset.clone(), false)
-        // Split by bytes, files would be a tenth smaller, which readers before Parquet 2.11 do not know.
-        .set_column_encoding(offset, Encoding::PLAIN);
+        .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED);
     Ok(builder.build())
 }
 
