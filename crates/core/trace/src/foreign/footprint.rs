@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
-/// Bytes of the first grain, the unit of counting: a page.
-const GRAIN_BYTES: u64 = 4096;
+/// Bytes of the first grain, the unit of counting, as a power of two: a page.
+const GRAIN_BITS: u32 = 12;
 
 /// Words of 64 grains in a chunk. Our choice: one cache line for 2 MiB of pages, so that neighbours
 /// share a chunk and far places cost little.
@@ -13,31 +13,41 @@ const CHUNK_WORDS: usize = 8;
 
 const CHUNK_GRAINS: u64 = CHUNK_WORDS as u64 * 64;
 
+/// Chunks of the first volume whose places are kept in a list, by their number: the look-up of most chunks of most
+/// traces is no hash. Our choice: 1 MiB of list at most, for the first 512 GiB of pages.
+const NEAR_CHUNKS: u64 = 1 << 18;
+
 /// Chunks that are kept; where there are more, the grain is doubled. Our choice: some 60 MiB with
 /// the table of their places, which is 1 TiB of pages.
 const MOST_CHUNKS: usize = 1 << 19;
 
-/// The coarsest grain.
-const MOST_GRAIN_BYTES: u64 = 1 << 63;
+/// The coarsest grain, as a power of two.
+const MOST_GRAIN_BITS: u32 = 63;
 
 /// The distinct bytes of requests, a bit for each grain of a volume. The grain is a page until the
 /// chunks become too many; then it doubles, and the answer is an upper bound.
 #[derive(Debug, Clone)]
 pub(super) struct Footprint {
-    /// The index of the chunk of each (volume, chunk number).
-    places: HashMap<(u32, u64), u32, RandomState>,
+    /// The place of each chunk of the first volume with a number below [`NEAR_CHUNKS`], plus one; 0 where there is none.
+    near: Vec<u32>,
+    first_volume: Option<u32>,
+    /// The place of each other (volume, chunk number).
+    far: HashMap<(u32, u64), u32, RandomState>,
     chunks: Vec<[u64; CHUNK_WORDS]>,
     most_chunks: usize,
-    grain_bytes: u64,
+    /// The grain's bytes as a power of two.
+    grain_bits: u32,
 }
 
 impl Footprint {
     pub(super) fn new() -> Footprint {
         Footprint {
-            places: HashMap::default(),
+            near: Vec::new(),
+            first_volume: None,
+            far: HashMap::default(),
             chunks: Vec::new(),
             most_chunks: MOST_CHUNKS,
-            grain_bytes: GRAIN_BYTES,
+            grain_bits: GRAIN_BITS,
         }
     }
 
@@ -45,17 +55,17 @@ impl Footprint {
     pub(super) fn add(&mut self, volume: u32, offset_bytes: u64, length_bytes: u64) {
         let end_bytes = offset_bytes.saturating_add(length_bytes);
         loop {
-            let first = offset_bytes / self.grain_bytes;
-            let end = end_bytes.div_ceil(self.grain_bytes);
+            let first = offset_bytes >> self.grain_bits;
+            let end = grains(end_bytes, self.grain_bits);
             let chunks = end.div_ceil(CHUNK_GRAINS) - first / CHUNK_GRAINS;
             // Even a request of all bytes there are is a few chunks of the coarsest grain.
-            if chunks <= self.most_chunks as u64 || self.grain_bytes == MOST_GRAIN_BYTES {
+            if chunks <= self.most_chunks as u64 || self.grain_bits == MOST_GRAIN_BITS {
                 self.mark(volume, first, end);
                 break;
             }
             self.coarsen();
         }
-        while self.chunks.len() > self.most_chunks && self.grain_bytes < MOST_GRAIN_BYTES {
+        while self.chunks.len() > self.most_chunks && self.grain_bits < MOST_GRAIN_BITS {
             self.coarsen();
         }
     }
@@ -66,8 +76,8 @@ impl Footprint {
             words.iter().map(|word| u64::from(word.count_ones())).sum()
         };
         let grains: u64 = self.chunks.iter().map(grains).sum();
-        let exact = self.grain_bytes == GRAIN_BYTES;
-        (grains.saturating_mul(self.grain_bytes), exact)
+        let exact = self.grain_bits == GRAIN_BITS;
+        (grains.saturating_mul(1 << self.grain_bits), exact)
     }
 
     /// Marks grains from `first` up to `end`.
@@ -84,35 +94,62 @@ impl Footprint {
     }
 
     fn chunk(&mut self, volume: u32, number: u64) -> &mut [u64; CHUNK_WORDS] {
-        let place = match self.places.get(&(volume, number)) {
-            Some(place) => *place as usize,
-            None => self.add_chunk(volume, number),
+        let is_near = number < NEAR_CHUNKS && *self.first_volume.get_or_insert(volume) == volume;
+        let place = if is_near {
+            let known = self.near.get(number as usize).copied();
+            known.unwrap_or(0).checked_sub(1)
+        } else {
+            self.far.get(&(volume, number)).copied()
+        };
+        let place = match place {
+            Some(place) => place as usize,
+            None => self.add_chunk(volume, number, is_near),
         };
         &mut self.chunks[place]
     }
 
-    fn add_chunk(&mut self, volume: u32, number: u64) -> usize {
+    fn add_chunk(&mut self, volume: u32, number: u64, is_near: bool) -> usize {
         let place = self.chunks.len();
-        // Far fewer than 32 bits count: `add` sees to that.
-        self.places.insert((volume, number), place as u32);
         self.chunks.push([0; CHUNK_WORDS]);
+        // Far fewer than 32 bits count: `add` sees to that.
+        if is_near {
+            let number = number as usize;
+            self.near.resize(self.near.len().max(number + 1), 0);
+            self.near[number] = place as u32 + 1;
+        } else {
+            self.far.insert((volume, number), place as u32);
+        }
         place
     }
 
     /// Doubles the grain.
     fn coarsen(&mut self) {
-        let places = std::mem::take(&mut self.places);
-        let chunks = std::mem::take(&mut self.chunks);
-        self.grain_bytes *= 2;
-        for ((volume, number), place) in places {
+        let fine = Footprint {
+            first_volume: self.first_volume,
+            most_chunks: self.most_chunks,
+            grain_bits: self.grain_bits + 1,
+            ..Footprint::new()
+        };
+        let fine = std::mem::replace(self, fine);
+        let near = (0..).zip(fine.near).filter(|(_, place)| *place > 0);
+        let near = near.filter_map(|(number, place)| Some((fine.first_volume?, number, place - 1)));
+        let far = fine.far.into_iter();
+        let far = far.map(|((volume, number), place)| (volume, number, place));
+        for (volume, number, place) in near.chain(far) {
             let half = (number % 2) as usize * (CHUNK_WORDS / 2);
             let coarse = self.chunk(volume, number / 2);
-            let pairs = chunks[place as usize].as_chunks::<2>().0;
+            let pairs = fine.chunks[place as usize].as_chunks::<2>().0;
             for (word, [low, high]) in coarse[half..].iter_mut().zip(pairs) {
                 *word |= folded(*low) | folded(*high) << 32;
             }
         }
     }
+}
+
+/// Grains that so many bytes from 0 on touch.
+fn grains(bytes: u64, grain_bits: u32) -> u64 {
+    let whole = bytes >> grain_bits;
+    whole + u64::from(whole << grain_bits < bytes)
 }
 
 /// Sets bits from `first` up to `end`.
@@ -151,6 +188,8 @@ mod tests {
 
     use super::*;
 
+    const GRAIN_BYTES: u64 = 1 << GRAIN_BITS;
+
     #[test]
     fn what_is_written_twice_counts_once_in_each_volume() {
         let mut footprint = Footprint::new();
@@ -159,7 +198,8 @@ mod tests {
         }
         assert_eq!(footprint.bytes(), (3 * 4096, true));
         footprint.add(0, u64::MAX - 1, 1);
-        assert_eq!(footprint.bytes(), (4 * 4096, true));
+        footprint.add(1, u64::MAX - 1, 1);
+        assert_eq!(footprint.bytes(), (5 * 4096, true));
     }
 
     #[test]
@@ -184,7 +224,7 @@ mod tests {
             for (volume, offset, length) in &requests {
                 footprint.add(*volume, *offset, *length);
             }
-            let grain = footprint.grain_bytes;
+            let grain = 1_u64 << footprint.grain_bits;
             let mut set = BTreeSet::new();
             for (volume, offset, length) in &requests {
                 // Grains are rounded outwards anew whenever they double.

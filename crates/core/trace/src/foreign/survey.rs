@@ -13,6 +13,7 @@ const MOST_VOLUMES: usize = 1 << 16;
 /// Counts the requests of a trace and their bytes, in bounded memory.
 #[derive(Debug, Clone)]
 pub struct Survey {
+    /// By the operation's code.
     operations: [Total; 4],
     times_ns: Option<(u64, u64)>,
     last_time_ns: Option<u64>,
@@ -93,13 +94,7 @@ impl Default for Survey {
 impl Survey {
     /// Counts a request.
     pub fn record(&mut self, io: &Io) {
-        let [read, written, discarded, flushed] = &mut self.operations;
-        let total = match io.operation {
-            Operation::Read => read,
-            Operation::Write => written,
-            Operation::Discard => discarded,
-            Operation::Flush => flushed,
-        };
+        let total = &mut self.operations[io.operation as usize];
         total.requests += 1;
         total.bytes = total.bytes.saturating_add(io.length_bytes);
         self.times_ns = widened(self.times_ns, io.time_ns, io.time_ns);
