@@ -75,6 +75,13 @@ impl<'a> Cells<'a> {
         self.next().ok_or(ParseError::Missing(what))
     }
 
+    /// Takes cells that are exactly these bytes, each with the delimiter behind it, if they come next.
+    pub(super) fn pass(&mut self, cells: &[u8]) -> bool {
+        let rest = self.rest.and_then(|rest| rest.strip_prefix(cells));
+        self.rest = rest.or(self.rest);
+        rest.is_some()
+    }
+
     /// The next cell, which must be a whole number.
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, ParseError> {
         match self.plain_number() {

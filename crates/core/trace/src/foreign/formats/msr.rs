@@ -45,8 +45,10 @@ const FILETIME_NS: u64 = 100;
 /// Reads lines of MSR Cambridge.
 #[derive(Debug, Default)]
 pub(super) struct Msr {
-    /// The name of the last line's volume.
-    volume: Vec<u8>,
+    /// Host and disk of the last line as its cells hold them, each with its delimiter; most lines repeat them.
+    cells: Vec<u8>,
+    /// The number of that volume.
+    volume: u32,
 }
 
 impl LineReader for Msr {
@@ -56,29 +58,45 @@ impl LineReader for Msr {
         }
         let mut cells = Cells::new(line, b',');
         let time_ns = cells.time_ns(FILETIME_NS)?;
-        let host = cells.need("host")?;
-        let disk = cells.need("disk number")?;
-        let operation = match cells.need("operation")? {
-            kind if kind.eq_ignore_ascii_case(b"read") => Operation::Read,
-            kind if kind.eq_ignore_ascii_case(b"write") => Operation::Write,
-            _ => return Err(ParseError::Operation("Read or Write")),
+        let named = if !self.cells.is_empty() && cells.pass(&self.cells) {
+            None
+        } else {
+            Some([cells.need("host")?, cells.need("disk number")?])
         };
+        let operation = operation(&mut cells)?;
         let offset_bytes = cells.number("offset")?;
         let length_bytes = cells.number("length")?;
+        if let Some(named) = named {
+            self.volume(named, names)?;
+        }
         let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = self.volume(host, disk, names)?;
+        io.tenant = self.volume;
         Ok(Found::Io(io))
     }
 }
 
+fn operation(cells: &mut Cells<'_>) -> Result<Operation, ParseError> {
+    // As the published traces write them.
+    if cells.pass(b"Write,") {
+        return Ok(Operation::Write);
+    }
+    if cells.pass(b"Read,") {
+        return Ok(Operation::Read);
+    }
+    match cells.need("operation")? {
+        kind if kind.eq_ignore_ascii_case(b"read") => Ok(Operation::Read),
+        kind if kind.eq_ignore_ascii_case(b"write") => Ok(Operation::Write),
+        _ => Err(ParseError::Operation("Read or Write")),
+    }
+}
+
 impl Msr {
-    /// The number of the volume that has the name of the files: host and disk, as in `hm_0`.
-    fn volume(&mut self, host: &[u8], disk: &[u8], names: &mut Names) -> Result<u32, ParseError> {
-        self.volume.clear();
-        for part in [host, b"_", disk] {
-            self.volume.extend_from_slice(part);
-        }
-        names.device_text(&self.volume)
+    /// Takes the number of the volume that has the name of the files: host and disk, as in `hm_0`.
+    fn volume(&mut self, [host, disk]: [&[u8]; 2], names: &mut Names) -> Result<(), ParseError> {
+        self.cells.clear();
+        self.volume = names.device_text(&[host, b"_", disk].concat())?;
+        self.cells = [host, b",", disk, b","].concat();
+        Ok(())
     }
 }
 
