@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use anabranch_placement::{Future, SchemeSpec};
 use anabranch_replay::{Lane, Shown, Start};
-use anabranch_trace::{Io, Rate, Sample};
+use anabranch_trace::{Io, KeptPages, Rate, Sample};
 
 use crate::{
     drives::ComparedDrive,
@@ -30,6 +30,9 @@ pub(crate) type FedLane = (usize, Lane);
 #[derive(Debug)]
 pub(crate) struct Feeds {
     samples: Vec<Sample>,
+    kept: KeptPages,
+    /// Requests on their way to each sample's feed.
+    batches: Vec<Vec<Io>>,
     /// Whether any lane is fed all requests.
     feeds_all: bool,
 }
@@ -39,6 +42,8 @@ impl Feeds {
     pub fn new(samples: &[Sample]) -> Feeds {
         Feeds {
             samples: samples.to_vec(),
+            kept: KeptPages::new(samples),
+            batches: vec![Vec::new(); samples.len()],
             feeds_all: samples.is_empty(),
         }
     }
@@ -142,11 +147,15 @@ impl Feeds {
     }
 
     /// Passes each feed's share of some requests to `send`, the feed of the first sample (or the only one) first.
-    pub fn feed(&self, ios: &[Io], mut send: impl FnMut(usize, &Arc<[Io]>)) {
-        for (number, sample) in self.samples.iter().enumerate() {
-            let batch: Arc<[Io]> = ios.iter().filter_map(|io| sample.apply(io)).collect();
+    pub fn feed(&mut self, ios: &[Io], mut send: impl FnMut(usize, &Arc<[Io]>)) {
+        let Feeds { kept, batches, .. } = self;
+        for io in ios {
+            kept.apply(io, |number, io| batches[number].push(io));
+        }
+        for (number, batch) in batches.iter_mut().enumerate() {
             if !batch.is_empty() {
-                send(number, &batch);
+                send(number, &Arc::from(batch.as_slice()));
+                batch.clear();
             }
         }
         if self.feeds_all {

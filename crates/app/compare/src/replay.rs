@@ -11,7 +11,7 @@ use std::{
 use anabranch_placement::{Bytes, Future, Names, SchemeSpec};
 use anabranch_replay::{Comparison, FleetError, Foresight, Start};
 use anabranch_ssd::state::SavedDrive;
-use anabranch_trace::{Rate, Sample};
+use anabranch_trace::{KeptPages, Rate, Sample};
 use serde_json::{Value, json};
 
 use crate::{
@@ -392,26 +392,28 @@ impl Case {
         watch: &mut dyn Watch,
     ) -> Result<Vec<Arc<Future>>> {
         source.check_twice()?;
-        let mut foreseen: Vec<(Option<&Sample>, Foresight)> = match samples {
-            [] => vec![(None, Foresight::new(&self.drive.config))],
-            samples => samples
-                .iter()
-                .map(|sample| (Some(sample), Foresight::new(&self.drive.config)))
-                .collect(),
-        };
+        let each = 0..samples.len().max(1);
+        let mut foreseen: Vec<Foresight> =
+            each.map(|_| Foresight::new(&self.drive.config)).collect();
+        let mut pages = KeptPages::new(samples);
         pass(source, "reading ahead: ", told, watch, &mut |ios| {
-            for (sample, foresight) in &mut foreseen {
-                let noted = ios.iter().try_for_each(|io| match sample {
-                    None => foresight.record(io),
-                    Some(sample) => sample.apply(io).map_or(Ok(()), |io| foresight.record(&io)),
-                });
+            for io in ios {
+                let mut noted = Ok(());
+                match foreseen.as_mut_slice() {
+                    [all] if samples.is_empty() => noted = all.record(io),
+                    each => pages.apply(io, |sample, io| {
+                        if noted.is_ok() {
+                            noted = each[sample].record(&io);
+                        }
+                    }),
+                }
                 noted.map_err(FleetError::from)?;
             }
             Ok(())
         })?;
         let finished = foreseen
             .into_iter()
-            .map(|(_, foresight)| Arc::new(foresight.finish()));
+            .map(|foresight| Arc::new(foresight.finish()));
         Ok(finished.collect())
     }
 

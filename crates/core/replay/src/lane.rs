@@ -16,7 +16,7 @@ use anabranch_ssd::{
     state::{SavedDrive, StateError},
     time::{Request, TimedDevice, TimingError},
 };
-use anabranch_trace::{Io, Operation, Sample};
+use anabranch_trace::{Io, KeptPages, Operation, Sample};
 use thiserror::Error;
 
 use crate::{
@@ -139,7 +139,7 @@ pub struct Lane {
     pub(crate) driven: Driven,
     pub(crate) pages: Pages,
     /// The sample of pages that the device has, where the scheme is shown more.
-    pub(crate) sample: Option<Sample>,
+    pub(crate) sample: Option<KeptPages>,
     /// Comparison of a host that collects.
     rehearsal: Option<Box<HostRehearsal>>,
     /// Pages the host has written since the drive was new, including those still in a batch: the
@@ -265,7 +265,7 @@ impl Lane {
         };
         Ok(Lane {
             pages,
-            sample: start.shown.map(|shown| shown.sample),
+            sample: start.shown.map(|shown| KeptPages::new(&[shown.sample])),
             ..Lane::new(policy, Engine::Alone(device))
         })
     }
@@ -325,8 +325,8 @@ impl Lane {
         self.assign().memory_bytes() as u64 + self.driven.engine.memory_bytes()
     }
 
-    /// Performs requests in order. What is known of the pages of short writes is read for many at once, so that it costs less than
-    /// [`Lane::apply`] for each.
+    /// Performs requests in order. It costs less than [`Lane::apply`] for each: of short writes, what is known of the
+    /// pages is read for many at once.
     ///
     /// # Errors
     /// As for [`Lane::apply`]: those of the first request that cannot be performed.
@@ -376,12 +376,10 @@ impl Lane {
         }
         let write = Write::of(io, pages, self.clock_pages);
         self.clock_pages += u64::from(pages.count);
-        let (driven, sample) = (&mut self.driven, &self.sample);
+        let (driven, sample) = (&mut self.driven, &mut self.sample);
         self.policy.place(&write, |relocation, part, stream| {
-            match sampled(sample, part.pages) {
-                None => Ok(()),
-                Some(pages) => driven.place(relocation, &Write { pages, ..*part }, stream),
-            }
+            let kept = sampled(sample, part.pages).map(|pages| Write { pages, ..*part });
+            kept.map_or(Ok(()), |part| driven.place(relocation, &part, stream))
         })?;
         self.driven.engine.end_write();
         Ok(())
@@ -395,7 +393,7 @@ impl Lane {
         }
         self.driven.flush_batch(self.policy.relocation_mut())?;
         self.policy.discard(pages, self.clock_pages);
-        let Some(pages) = sampled(&self.sample, pages) else {
+        let Some(pages) = sampled(&mut self.sample, pages) else {
             return Ok(());
         };
         let relocation = self.policy.relocation_mut();
@@ -454,13 +452,16 @@ impl Lane {
 
 /// The pages of a request that a sampled device has, by its own numbers.
 #[inline]
-fn sampled(sample: &Option<Sample>, pages: PageRange) -> Option<PageRange> {
+fn sampled(sample: &mut Option<KeptPages>, pages: PageRange) -> Option<PageRange> {
     let Some(sample) = sample else {
         return Some(pages);
     };
-    // Kept pages have numbers no greater than their own.
-    let (first, end) = sample.kept(u64::from(pages.first), pages.end())?;
-    Some(PageRange::new(first as u32, (end - first) as u32))
+    let mut kept = None;
+    sample.kept(u64::from(pages.first), pages.end(), |_, (first, end)| {
+        // Kept pages have numbers no greater than their own.
+        kept = Some(PageRange::new(first as u32, (end - first) as u32));
+    });
+    kept
 }
 
 impl Shown {

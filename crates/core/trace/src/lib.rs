@@ -89,6 +89,6 @@ pub use raw::RawReader;
 #[cfg(feature = "files")]
 pub use record::RecordError;
 pub use runtime::{COMPILED, is_of_runtime, unnamed_functions};
-pub use sample::{NoRate, Rate, Sample, Sampled};
+pub use sample::{KeptPages, NoRate, Rate, Sample, Sampled};
 #[cfg(feature = "files")]
 pub use whole_file::WholeFile;

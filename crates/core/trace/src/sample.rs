@@ -5,12 +5,16 @@
 //! device's measure, runs stay runs, neighbours stay neighbours, and a page that is N times as large is all
 //! that whoever comes after must know.
 
+mod kept_pages;
+
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{Io, Operation};
+
+pub use kept_pages::KeptPages;
 
 /// The most times that pages are halved: one page of 1,048,576 is left (our choice: of 16 TB that leaves 4,000 pages).
 const MOST_HALVINGS: u32 = 20;
@@ -178,25 +182,37 @@ impl Sample {
     /// discard shrunk to them. Flushes change no page, and are not kept.
     #[inline]
     pub fn apply(&self, io: &Io) -> Option<Io> {
+        let (first, end) = self.pages(io)?;
+        let kept = self.kept(first, end)?;
+        Some(self.seen(io, kept))
+    }
+
+    /// The first page of a request and the one behind its last, as requests come; `None` for flushes.
+    #[inline]
+    fn pages(&self, io: &Io) -> Option<(u64, u64)> {
         let end_bytes = io.offset_bytes.saturating_add(io.length_bytes);
-        let (first, end) = match io.operation {
-            Operation::Flush => return None,
-            Operation::Discard => (
+        match io.operation {
+            Operation::Flush => None,
+            Operation::Discard => Some((
                 io.offset_bytes.div_ceil(self.page_bytes),
                 end_bytes / self.page_bytes,
-            ),
-            Operation::Read | Operation::Write => (
+            )),
+            Operation::Read | Operation::Write => Some((
                 io.offset_bytes / self.page_bytes,
                 end_bytes.div_ceil(self.page_bytes),
-            ),
-        };
-        let (first, end) = self.kept(first, end)?;
+            )),
+        }
+    }
+
+    /// A request as one to kept pages, by their numbers.
+    #[inline]
+    fn seen(&self, io: &Io, (first, end): (u64, u64)) -> Io {
         let bytes = self.page_bytes << (self.to.halvings - self.from.halvings);
-        Some(Io {
+        Io {
             offset_bytes: first.saturating_mul(bytes),
             length_bytes: (end - first).saturating_mul(bytes),
             ..*io
-        })
+        }
     }
 
     /// The numbers of the kept pages among the pages `first..end` of the requests; `None` if there are none.

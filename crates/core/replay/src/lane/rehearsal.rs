@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
 use anabranch_ssd::{Config, Counters, StreamId};
-use anabranch_trace::Io;
+use anabranch_trace::{Io, KeptPages};
 
 use super::{Lane, LaneError, Start, UnfitLane};
 use crate::{
@@ -259,7 +259,7 @@ fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>)
         logical_pages: shown.logical_pages,
         page_bytes: shown.page_bytes,
     };
-    lane.sample = start.shown.map(|shown| shown.sample);
+    lane.sample = start.shown.map(|shown| KeptPages::new(&[shown.sample]));
     lane
 }
 

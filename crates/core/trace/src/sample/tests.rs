@@ -130,4 +130,29 @@ proptest! {
         let twice = twice.and_then(|io| Sample::thinned(rate(1 << fine), coarse).apply(&io));
         prop_assert_eq!(once, twice);
     }
+
+    #[test]
+    fn what_remembers_its_pages_keeps_what_each_sample_keeps(
+        requests in prop::collection::vec((0_u64..1 << 36, 0_u64..1 << 23), 1..40),
+        fine in 0_u32..4, more in 0_u32..18, hashes in prop::collection::vec(any::<u64>(), 1..5),
+        far: bool, discards: bool
+    ) {
+        let sample = |&hash: &u64| {
+            let sampled = Sampled { rate: rate(1 << (fine + more).min(20)), hash, page_bytes: 4096 };
+            Sample::thinned(rate(1 << fine), sampled)
+        };
+        let samples: Vec<Sample> = hashes.iter().map(sample).collect();
+        let mut pages = KeptPages::new(&samples);
+        let operation = if discards { Operation::Discard } else { Operation::Write };
+        for (offset, length) in requests {
+            // Far ones are beyond what is remembered; the same page comes again and again.
+            let offset = if far { offset << 28 } else { offset % (1 << 26) };
+            let io = Io { operation, ..Io::write(offset, length) };
+            let mut kept = Vec::new();
+            pages.apply(&io, |number, io| kept.push((number, io)));
+            let each = samples.iter().map(|sample| sample.apply(&io)).enumerate();
+            let each: Vec<(usize, Io)> = each.filter_map(|(number, io)| Some((number, io?))).collect();
+            prop_assert_eq!(kept, each);
+        }
+    }
 }
