@@ -97,7 +97,7 @@ impl KeptPages {
         }
     }
 
-    /// Where the places of a neighbourhood begin, which are known then.
+    /// Returns the index of a neighbourhood's first place. All of its places are known then.
     #[inline]
     fn row(&mut self, group: u64) -> usize {
         let row = group as usize * self.samples.len();
