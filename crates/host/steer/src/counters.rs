@@ -54,6 +54,11 @@ impl Counters {
         }
     }
 
+    /// Bytes that the drive counts as a host's: writes, and zeroes by command.
+    pub fn host_bytes(&self) -> u64 {
+        self.all_written_bytes() + self.zeroed_bytes.get()
+    }
+
     /// Bytes written to all streams.
     pub fn all_written_bytes(&self) -> u64 {
         self.written_bytes.iter().map(Count::get).sum()

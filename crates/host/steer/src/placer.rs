@@ -26,6 +26,8 @@ pub struct Placer {
     witness: Option<Box<dyn Witness>>,
     /// Contexts and files that the scheme knows the names of.
     named: (usize, usize),
+    /// Whether all pages go to the default stream, whatever the scheme decides.
+    is_in_one: bool,
 }
 
 impl std::fmt::Debug for Placer {
@@ -55,7 +57,14 @@ impl Placer {
             metadata,
             witness: None,
             named: (0, 0),
+            is_in_one: false,
         }
+    }
+
+    /// From now on all pages go to the default stream, or again where the scheme decides. The scheme is asked as before,
+    /// and the witness sees its decisions: both go on as if nothing had happened.
+    pub fn put_in_one(&mut self, is_in_one: bool) {
+        self.is_in_one = is_in_one;
     }
 
     /// From now on `witness` sees everything.
@@ -92,6 +101,25 @@ impl Placer {
     /// Places the pages of one write. Returns how many of them have no known writer; metadata with
     /// a place of its own needs none.
     pub fn place(
+        &mut self,
+        pages: PageRange,
+        is_metadata: bool,
+        writers: &dyn Writers,
+        runs: &mut Vec<Run>,
+    ) -> u32 {
+        let unknown = self.decide(pages, is_metadata, writers, runs);
+        if self.is_in_one {
+            runs.clear();
+            runs.push(Run {
+                pages: pages.count,
+                stream: StreamId::DEFAULT,
+            });
+        }
+        unknown
+    }
+
+    /// Asks the scheme, and tells the witness.
+    fn decide(
         &mut self,
         pages: PageRange,
         is_metadata: bool,
@@ -346,6 +374,41 @@ mod tests {
         let (mut mixed, asked) = placer(false, None);
         mixed.place(PageRange::new(0, 2), true, &NoWriters, &mut runs);
         assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+
+    /// Remembers the streams it saw.
+    struct Sees(Arc<Mutex<Vec<u16>>>);
+
+    impl Witness for Sees {
+        fn wrote(&mut self, _pages: PageRange, stream: StreamId) {
+            self.0.lock().unwrap().push(stream.0);
+        }
+
+        fn discarded(&mut self, _pages: PageRange) {}
+    }
+
+    #[test]
+    fn in_one_stream_the_scheme_and_the_witness_go_on_as_before() {
+        let (mut placer, asked) = placer(false, Some(StreamId(7)));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        placer.watch(Box::new(Sees(Arc::clone(&seen))));
+        let writers = KnownWriters::default();
+        writers.record(0..2, writer(1));
+        writers.record(2..3, writer(2));
+        let mut runs = Vec::new();
+        let mut placed = |is_in_one, is_metadata| {
+            placer.put_in_one(is_in_one);
+            let unknown = placer.place(PageRange::new(0, 3), is_metadata, &writers, &mut runs);
+            assert_eq!(unknown, 0);
+            let runs: Vec<_> = runs.iter().map(|run| (run.pages, run.stream.0)).collect();
+            runs
+        };
+        assert_eq!(placed(true, false), [(3, 0)]);
+        assert_eq!(placed(true, true), [(3, 0)]);
+        assert_eq!(placed(false, false), [(2, 1), (1, 2)]);
+        assert_eq!(*seen.lock().unwrap(), [1, 2, 7, 1, 2]);
+        let questions = asked.lock().unwrap().len();
+        assert_eq!(questions, 5);
     }
 
     #[test]
