@@ -77,7 +77,7 @@ pub fn add_endurance(
     let whole = drive.scaled.map(|whole| whole.logical_bytes);
     let own = options.tbw.is_none();
     let logical_bytes = whole.or(own.then(|| drive.config.logical_bytes()));
-    let Some(endurance) = endurance(options, drive, logical_bytes, measured)? else {
+    let Some(endurance) = endurance(options, Some(drive), logical_bytes, measured)? else {
         return Ok(());
     };
     found.endurance = Some(endurance);
@@ -85,17 +85,17 @@ pub fn add_endurance(
     Ok(())
 }
 
-/// The endurance of a drive, where it is known. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host wrote, and in how many seconds.
+/// The endurance of a drive, where it is known; `drive` is its model, if there is one. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host wrote, and in how many seconds.
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor measured.
 pub fn endurance(
     options: &EnduranceOptions,
-    drive: &ComparedDrive,
+    drive: Option<&ComparedDrive>,
     logical_bytes: Option<u64>,
     measured: Option<(u64, f64)>,
 ) -> Result<Option<Endurance>> {
-    let Some(limit) = limit(options, Some(drive))? else {
+    let Some(limit) = limit(options, drive)? else {
         return Ok(None);
     };
     let given = options.writes_per_day.as_deref().map(bytes).transpose()?;

@@ -328,7 +328,7 @@ pub struct EnduranceOptions {
     #[serde(deserialize_with = "text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
     pub tbw: Option<String>,
-    /// Bytes that the host writes a day [default: as the trace does, where it has a clock]
+    /// Bytes that the host writes a day [default: as measured by the trace's clock, or since the start]
     #[serde(deserialize_with = "text")]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BYTES"))]
     pub writes_per_day: Option<String>,

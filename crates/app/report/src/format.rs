@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use anabranch_replay::{Endurance, Stands};
+
 /// Bytes as text, in the binary unit that suits them: `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
     let units = [
@@ -12,6 +14,38 @@ pub fn bytes(bytes: u64) -> String {
     match units.into_iter().find(|&(unit, _)| bytes >= unit) {
         Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / unit as f64),
         None => format!("{bytes} B"),
+    }
+}
+
+/// Seconds of a year of 365.25 days.
+const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
+
+/// A time in the unit that suits it, years with a decimal.
+pub fn span(seconds: f64) -> String {
+    if seconds >= 2.0 * YEAR_SECONDS {
+        return format!("{:.1} years", seconds / YEAR_SECONDS);
+    }
+    let (unit, name) = time_unit(seconds).unwrap_or((1.0, "seconds"));
+    format!("{:.0} {name}", (seconds / unit).max(1.0))
+}
+
+/// The years that drives stand and the price of each, in words behind a separator; empty where the writes a day are not
+/// known.
+pub fn standing_words(stands: &[Stands], endurance: &Endurance) -> String {
+    let words = |one: &Stands| {
+        let price = one.price_per_year;
+        let price = price.map_or_else(String::new, |price| format!(" ({price:.2} a year)"));
+        let years = span(one.years? * YEAR_SECONDS);
+        Some(format!("{years} with {}{price}", one.scheme))
+    };
+    let all: Vec<String> = stands.iter().filter_map(words).collect();
+    match endurance.writes_per_day {
+        Some(rate) if !all.is_empty() => format!(
+            "; at {} a day it lasts {}",
+            bytes(rate as u64),
+            all.join(", ")
+        ),
+        _ => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anabranch_replay::{Answer, Comparison, SchemeResult, Verdict};
+use anabranch_replay::{Answer, Comparison, SchemeResult, Stands, Verdict};
 use serde_json::Value;
 
 use crate::{
@@ -239,7 +239,7 @@ pub fn answer(outcome: &Comparison, look: &Look) -> String {
     let lines = lines.chain([
         other_ways(&verdict, look),
         line(&verdict.endurance),
-        stands(&verdict, look),
+        stands_table(&verdict.stands, look),
     ]);
     let lines = lines.chain([line(&verdict.evidence)]).chain(warnings);
     let lines = lines.chain([line(&verdict.takes), line(&verdict.next)]);
@@ -269,14 +269,14 @@ fn other_ways(verdict: &Verdict, look: &Look) -> String {
 }
 
 /// The small table of the drives' endurance; empty where none is known.
-fn stands(verdict: &Verdict, look: &Look) -> String {
-    if verdict.stands.is_empty() {
+pub fn stands_table(stands: &[Stands], look: &Look) -> String {
+    if stands.is_empty() {
         return String::new();
     }
     let figures = ["host writes", "years", "DWPD", "price a year"].map(Column::number);
     let mut grid = Grid::new([Column::words("drive with")].into_iter().chain(figures));
     let number = |value: Option<f64>| Cell::maybe(value, |value| format!("{value:.2}"));
-    for one in &verdict.stands {
+    for one in stands {
         grid.push([
             Cell::from(&one.scheme),
             Cell::new(bytes(one.host_bytes as u64), one.host_bytes),

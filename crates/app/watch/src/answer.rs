@@ -1,7 +1,7 @@
 //! Would streams pay here? A rule over the schemes' figures.
 
 use anabranch_replay::{DriveKind, Endurance, ORDINARY, Stands, WORTH};
-use anabranch_report::{bytes, ratio, time_unit};
+use anabranch_report::{ratio, span, standing_words};
 use serde::Serialize;
 
 use crate::scheme_view::SchemeView;
@@ -9,8 +9,6 @@ use crate::scheme_view::SchemeView;
 /// Capacities that must be written before garbage collection tells of the load and not of the beginning (our
 /// choice: the first fills shadow drives that began empty, and the answer is by the next).
 const CAPACITIES: f64 = 2.0;
-/// Seconds of a year of 365.25 days.
-const YEAR_SECONDS: f64 = 365.25 * 86_400.0;
 
 /// Kind of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -137,9 +135,12 @@ impl Answer {
                 )
             }
         };
+        let standing = load
+            .endurance
+            .map(|endurance| standing_words(&stands, endurance));
         Answer {
             kind,
-            words: words + &standing_words(&stands, load.endurance),
+            words: words + &standing.unwrap_or_default(),
             best: best.map(|best| best.name.clone()),
             life,
             known_in_seconds: known_in,
@@ -156,36 +157,6 @@ fn standing(endurance: &Endurance, before: &SchemeView, best: &SchemeView) -> Ve
     let all = [before, best].into_iter();
     all.filter_map(|one| Some(endurance.with(&one.name, one.waf_window?, ordinary)))
         .collect()
-}
-
-/// The endurance in words, with a separator before them; empty where none is known.
-fn standing_words(stands: &[Stands], endurance: Option<&Endurance>) -> String {
-    let years = |one: &Stands| {
-        Some(format!(
-            "{} with {}",
-            span(one.years? * YEAR_SECONDS),
-            one.scheme
-        ))
-    };
-    let all: Vec<String> = stands.iter().filter_map(years).collect();
-    match endurance.and_then(|endurance| endurance.writes_per_day) {
-        Some(rate) if !all.is_empty() => format!(
-            "; at {} a day it lasts {}",
-            bytes(rate as u64),
-            all.join(", ")
-        ),
-        _ => String::new(),
-    }
-}
-
-/// A time in the unit that suits it.
-fn span(seconds: f64) -> String {
-    let (unit, name) = if seconds >= 2.0 * YEAR_SECONDS {
-        (YEAR_SECONDS, "years")
-    } else {
-        time_unit(seconds).unwrap_or((1.0, "seconds"))
-    };
-    format!("{:.0} {name}", (seconds / unit).max(1.0))
 }
 
 fn judged(before: &SchemeView, best: &SchemeView, life: f64) -> AnswerKind {
@@ -279,9 +250,9 @@ mod tests {
         };
         let found = Answer::of(&schemes, with(3.0));
         assert!(
-            found
-                .words
-                .ends_with("a day it lasts 10 years with baseline+gc, 15 years with pcstream+fdp"),
+            found.words.ends_with(
+                "a day it lasts 10.0 years with baseline+gc, 15.0 years with pcstream+fdp"
+            ),
             "{}",
             found.words
         );

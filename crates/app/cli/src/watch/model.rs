@@ -139,7 +139,7 @@ impl ShadowPlan {
         let logical_bytes = Some(drive.config.logical_bytes());
         endurance(
             &self.endurance,
-            drive,
+            Some(drive),
             logical_bytes,
             Some((host_bytes, seconds)),
         )
