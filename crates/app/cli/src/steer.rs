@@ -1,12 +1,15 @@
 //! `anabranch steer`: a scheme at work on a real drive.
 
 mod arguments;
+mod compare;
 mod hints;
 mod kept_models;
 mod lifetimes;
 mod metrics;
+mod paired;
 mod report;
 mod shadow;
+mod worth;
 mod writers;
 
 use std::{
@@ -17,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anabranch_compare::read_text;
+use anabranch_compare::{check_endurance, read_text};
 use anabranch_nvme_host::{Written, usage::listed};
 use anabranch_placement::{DeviceHalf, SchemeSpec};
 use anabranch_report::{message, printable};
@@ -42,6 +45,7 @@ use crate::{
     say,
 };
 use arguments::Metadata;
+use compare::KeptComparison;
 use kept_models::KeptModels;
 use lifetimes::Lifetimes;
 use report::{Limits, SteerReport};
@@ -75,6 +79,7 @@ struct Seen<'a> {
     watched: Option<Watched>,
     lifetimes: Lifetimes,
     metrics: Option<Metrics>,
+    comparison: Option<KeptComparison>,
 }
 
 /// The files that the end is written to, made before the drive is touched.
@@ -125,6 +130,7 @@ fn begin(
     }
     spec.leaves_collection_to_the_drive()
         .map_err(CommandError::usage)?;
+    check_endurance(&arguments.endurance, None)?;
     if !arguments.tenants.tenant.is_empty() {
         anabranch_probe::control_groups().map_err(CommandError::usage)?;
     }
@@ -136,21 +142,18 @@ fn begin(
     let drive = SteeredDrive::open(device).map_err(CommandError::usage)?;
     let plan = plan(arguments, spec, &drive)?;
     let mut placer = placer(&plan, &drive, arguments.spare)?;
-    let sharers = drive.sharers(&plan.handles);
-    let is_shared = |handle: &&u16| sharers.iter().any(|(_, shared)| shared.contains(handle));
-    let free = plan.handles.iter().filter(|one| !is_shared(one)).count();
-    for (neighbour, handles) in &sharers {
-        say::line(&printable(&sharing(neighbour, handles, free)));
-    }
+    report_sharers(&drive, &plan.handles);
     let lifetimes = Lifetimes::read(arguments.lifetimes.as_deref())?;
     placer.restore_lifetimes(lifetimes.known());
     let (bytes, unit_bytes) = (drive.abilities().bytes, shadow::unit_bytes(&drive));
     let extent = Extent::of(arguments.shadow, bytes, unit_bytes);
     let models = KeptModels::new(arguments.models.as_deref(), drive.title());
+    let comparison = KeptComparison::asked(arguments, &drive, plan.spec.name(), &plan.handles)?;
     let shadow = start_shadow(arguments, &plan, &drive, &mut placer, extent, &models)?;
     let limits = Limits {
         is_counted_with_others: drive.is_counted_with_others(),
         unmodelled: extent.limitation(),
+        endurance: arguments.endurance.clone(),
     };
     let started = arguments.metrics.map(|at| Metrics::start(at, None));
     let metrics = started.transpose()?;
@@ -180,6 +183,7 @@ fn begin(
         watched,
         lifetimes,
         metrics,
+        comparison,
     };
     serve(arguments, server, seen, &mut signals, files)
 }
@@ -206,6 +210,10 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &SteeredDrive) -> R
             drive.handles()
         )));
     }
+    if handles.len() < 2 && arguments.compare_every.is_some() {
+        let words = "--compare-every: with one handle there is nothing to compare";
+        return Err(CommandError::wrong_use(words.to_owned()));
+    }
     let count = u16::try_from(handles.len()).unwrap_or(u16::MAX);
     let apart = arguments.metadata == Metadata::Apart && handles.len() >= FEW_HANDLES;
     Ok(Plan {
@@ -214,6 +222,16 @@ fn plan(arguments: &SteerArguments, spec: SchemeSpec, drive: &SteeredDrive) -> R
         streams: count - u16::from(apart),
         metadata: apart.then(|| count - 1),
     })
+}
+
+/// Reports the namespaces that write to some of these handles, too.
+fn report_sharers(drive: &SteeredDrive, handles: &[u16]) {
+    let sharers = drive.sharers(handles);
+    let is_shared = |handle: &&u16| sharers.iter().any(|(_, shared)| shared.contains(handle));
+    let free = handles.iter().filter(|one| !is_shared(one)).count();
+    for (neighbour, shared) in &sharers {
+        say::line(&printable(&sharing(neighbour, shared, free)));
+    }
 }
 
 /// Words on a namespace that writes to some of our handles, too; `free` of ours are shared with none.
@@ -309,6 +327,7 @@ fn serve(
         watched,
         mut lifetimes,
         metrics,
+        mut comparison,
     } = seen;
     models.forget()?;
     let before = server.drive().written();
@@ -331,12 +350,16 @@ fn serve(
         lifetimes.tend(&server);
         if drawn.elapsed() >= EVERY {
             drawn = Instant::now();
-            drive = report::since(server.drive().written(), before);
+            let written = server.drive().written();
+            drive = report::since(written, before);
+            if let Some(comparison) = &mut comparison {
+                comparison.serve(&server, began.elapsed(), written);
+            }
             view.set_message(report::line(server.counters(), drive, shadow.as_ref()));
             if let Some(metrics) = &metrics {
                 let shadow = shadow.as_ref().map(Shadow::now);
                 let mut report = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
-                report.limit(&limits);
+                report.judge(&limits, comparison.as_ref().map(|kept| &kept.log));
                 metrics.show(metrics::text(&report));
                 metrics.show_report(report.json().to_string());
             }
@@ -347,14 +370,16 @@ fn serve(
     let is_kept = lifetimes.keep(&server);
     server.placer().unwatch();
     let (shadow, are_kept) = shadow.map(|shadow| shadow.finish(&models)).unzip();
+    let are_pairs_kept = comparison.as_mut().map(KeptComparison::keep);
     let mut end = report_of(&server, plan, began, drive, watched.as_ref(), shadow);
-    end.limit(&limits);
+    end.judge(&limits, comparison.as_ref().map(|kept| &kept.log));
     let is_told = give_all(arguments, &end.json(), &end.text(), files, print);
     let is_unwatched = watched.map_or(Ok(()), Watched::end);
     is_told
         .and(is_unwatched)
         .and(is_kept)
         .and(are_kept.unwrap_or(Ok(())))
+        .and(are_pairs_kept.unwrap_or(Ok(())))
 }
 
 /// The report of this moment.
@@ -378,6 +403,9 @@ fn report_of<'a>(
         tenants,
         limitations,
         shadow,
+        verdict: None,
+        stands: Vec::new(),
+        comparison: None,
     }
 }
 

@@ -22,6 +22,20 @@ const EVIL: &str = "</script><img src=x onerror=\"document.title='evil'\">&";
 
 const VERDICT: &str = "steering saves 31.1 % of flash writes, by the models";
 
+const BY_LOG: &str = "no pair is compared yet, by the drive's log";
+
+/// Comparison by the drive's log, after one period.
+fn comparison() -> Value {
+    json!({
+        "period_s": 3600.0, "pairs": 8, "way": "one handle", "dropped_pairs": 0,
+        "periods": [{
+            "pair": 1, "way": "steered", "settling_bytes": 1_u64 << 30, "host_bytes": 1000, "media_bytes": 1250,
+            "waf": 1.25, "foreign_bytes": 0,
+        }],
+        "mean_waf": null, "difference": null, "verdict": BY_LOG,
+    })
+}
+
 /// Output of `steer --json`, of a drive with a log and a model.
 fn steer_report() -> Value {
     let handles: Vec<Value> = (0..8)
@@ -40,6 +54,7 @@ fn steer_report() -> Value {
             "host_bytes": 38_000_000, "media_bytes": 47_500_000, "waf": 1.25,
         },
         "verdict": VERDICT,
+        "comparison": comparison(),
         "handles": handles,
         "written_bytes": 36 << 20, "read_bytes": 4096, "discarded_bytes": 8192, "zeroed_bytes": 0, "unplaced_bytes": 4096,
         "writes": 9216, "split_writes": 3, "flushes": 12, "errors": 0, "repeated_commands": 0, "unknown_pages": 1,
@@ -74,19 +89,27 @@ fn page(directory: &TempDir, told: &Value) -> PathBuf {
 fn the_page_of_a_steered_drive_opens_in_silence_and_has_every_picture() {
     let directory = TempDir::new().unwrap();
     let page = page(&directory, &steer_report());
-    opens_everywhere(&page, "verdict,waf,handles,counts,tenants", |browser| {
-        let headline = words(browser, "h1");
-        assert!(
-            headline.contains("cost") && headline.contains("1.250 bytes of flash"),
-            "{headline}"
-        );
-        assert!(headline.contains(EVIL), "{headline}");
-        assert!(words(browser, "#verdict").contains(VERDICT));
-        let facts = words(browser, ".facts");
-        for fact in ["1.250", "1.240", "1.800", "45.3 MiB of flash for 36.2 MiB"] {
-            assert!(facts.contains(fact), "{fact}: {facts}");
-        }
-    });
+    opens_everywhere(
+        &page,
+        "verdict,waf,compared,handles,counts,tenants",
+        |browser| {
+            let headline = words(browser, "h1");
+            assert!(
+                headline.contains("cost") && headline.contains("1.250 bytes of flash"),
+                "{headline}"
+            );
+            assert!(headline.contains(EVIL), "{headline}");
+            let verdict = words(browser, "#verdict");
+            assert!(
+                verdict.contains(VERDICT) && verdict.contains(BY_LOG),
+                "{verdict}"
+            );
+            let facts = words(browser, ".facts");
+            for fact in ["1.250", "1.240", "1.800", "45.3 MiB of flash for 36.2 MiB"] {
+                assert!(facts.contains(fact), "{fact}: {facts}");
+            }
+        },
+    );
 }
 
 #[test]
@@ -123,6 +146,11 @@ fn its_tables_have_the_results_numbers_and_its_names_are_text() {
     assert_eq!(rows.len(), 8);
     assert_eq!(rows[0], "0,data,1048576");
     assert_eq!(rows[7], "7,metadata and journals,8388608");
+    let csv = browser.download("compared");
+    assert_eq!(
+        csv.lines().nth(1),
+        Some("1,steered,1.25,1073741824,1000,1250,0")
+    );
     let csv = browser.download("counts");
     for line in [
         "written_bytes,37748736",
@@ -143,6 +171,7 @@ fn a_drive_without_a_log_a_model_and_tenants_has_a_page_too() {
         told["drive"][key] = Value::Null;
     }
     (told["shadow"], told["handover"]) = (Value::Null, Value::Null);
+    told.as_object_mut().unwrap().remove("comparison");
     (told["tenants"], told["limitations"]) = (json!([]), json!([]));
     opens_everywhere(
         &page(&directory, &told),

@@ -27,6 +27,9 @@ pub use grid::{Cell, Column, Grid, Look};
 pub use heading::{Heading, heading};
 pub use lost::lost_events;
 pub use page::page;
-pub use steered::{STEERED_SCHEMA, Steered, SteeredError, steered_page};
+pub use steered::{
+    Compared, ComparedPeriod, ComparedWay, STEERED_SCHEMA, Steered, SteeredError, WafDifference,
+    WafOfWays, steered_page,
+};
 pub use table::{TERMS, answer, answers, comparison, notes, stands_table, verdict};
 pub use time::times;

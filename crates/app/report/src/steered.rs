@@ -1,10 +1,14 @@
 //! Report on a steered drive: a result of `steer`, and one self-contained page of it.
 
+mod compared;
 mod screen;
 
 use std::collections::BTreeMap;
 
+use anabranch_replay::Stands;
 use serde::{Deserialize, Serialize};
+
+pub use compared::{Compared, ComparedPeriod, ComparedWay, WafDifference, WafOfWays};
 
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 
@@ -29,6 +33,12 @@ pub struct Steered {
     /// Worth of steering by the models, in a sentence; older results have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
+    /// Comparison by the drive's own log, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    comparison: Option<Compared>,
+    /// Endurance of the drive in one stream and as steered, where it is known and there is an answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stands: Vec<Stands>,
     handles: Vec<Handle>,
     /// Counts of bytes, requests and pages by their names.
     #[serde(flatten)]

@@ -1,12 +1,12 @@
 //! Arguments of `anabranch steer`.
 
-use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr};
+use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration};
 
-use anabranch_compare::share;
+use anabranch_compare::{EnduranceOptions, share};
 use clap::{Args, ValueEnum};
 
-use super::hints::HintArguments;
-use crate::{generations::GenerationArguments, tenants::TenantArguments};
+use super::{hints::HintArguments, paired};
+use crate::{duration::duration, generations::GenerationArguments, tenants::TenantArguments};
 
 /// Shown below the help.
 pub const EXAMPLE: &str = "\
@@ -79,6 +79,34 @@ fn spare(text: &str) -> Result<f64, String> {
     share(text).map_err(|error| error.to_string())
 }
 
+/// The shortest period of a comparison (our choice): the drive's log is read each second.
+const LEAST_PERIOD: Duration = Duration::from_secs(4);
+
+/// The length of a compared period.
+fn period(text: &str) -> Result<Duration, String> {
+    let period = duration(text)?;
+    if period < LEAST_PERIOD {
+        return Err(format!(
+            "a period is of {} s at least",
+            LEAST_PERIOD.as_secs()
+        ));
+    }
+    Ok(period)
+}
+
+/// Pairs of periods.
+fn pairs(text: &str) -> Result<usize, String> {
+    let range = paired::FEWEST..=paired::MOST;
+    let pairs = text.parse().ok().filter(|pairs| range.contains(pairs));
+    pairs.ok_or_else(|| {
+        format!(
+            "{text} is no number of pairs from {}, the fewest that tell a difference from chance, to {}",
+            paired::FEWEST,
+            paired::MOST
+        )
+    })
+}
+
 /// The verb's arguments.
 #[derive(Debug, Args)]
 pub struct SteerArguments {
@@ -130,6 +158,16 @@ pub struct SteerArguments {
     /// Models of the drive: taken from FILE at the start if it is there, and kept in it at a clean end
     #[arg(long, value_name = "FILE")]
     pub models: Option<PathBuf>,
+    /// Compare by the drive's own log: periods of this length, as 1d, in which the scheme places, beside as many in which
+    /// all goes to the first handle, in an order that is drawn; then steer on
+    #[arg(long, value_name = "TIME", value_parser = period, requires = "device")]
+    pub compare_every: Option<Duration>,
+    /// Pairs of such periods
+    #[arg(long, value_name = "COUNT", value_parser = pairs, default_value = "8", requires = "compare_every")]
+    pub compare_pairs: usize,
+    /// The measured pairs: taken from FILE at the start if it is there, and kept in it as soon as each is measured
+    #[arg(long, value_name = "FILE", requires = "compare_every")]
+    pub compare_file: Option<PathBuf>,
     /// Spare flash that the drive is taken to have, by the scheme and by that model, as a share of its size: drives do
     /// not tell theirs (our choice of default); as `--over-provisioning` of `replay`, 7% or 0.07
     #[arg(long, value_name = "SHARE", default_value = "7%", value_parser = spare)]
@@ -155,6 +193,9 @@ pub struct SteerArguments {
     /// Print the counters as JSON
     #[arg(long)]
     pub json: bool,
+    // Last: its heading stands over all options that follow.
+    #[command(flatten)]
+    pub endurance: EnduranceOptions,
 }
 
 #[cfg(test)]
@@ -167,6 +208,17 @@ mod tests {
         assert_eq!(spare("12.5 %"), Ok(0.125));
         assert!(spare("7").unwrap_err().contains("7%"));
         assert!(spare("-1%").is_err() && spare("nan").is_err());
+    }
+
+    #[test]
+    fn a_comparison_takes_times_and_enough_pairs() {
+        assert_eq!(period("1d"), Ok(Duration::from_secs(86_400)));
+        assert!(period("1s").unwrap_err().contains("4 s at least"));
+        assert!(period("soon").unwrap_err().contains("90s"));
+        assert_eq!((pairs("6"), pairs("64")), (Ok(6), Ok(64)));
+        for wrong in ["5", "65", "-1", "many", ""] {
+            assert!(pairs(wrong).unwrap_err().contains("from 6"), "{wrong}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
-use anabranch_report::{Exposition, Labels, Metric};
+use anabranch_report::{Exposition, Labels, Metric, WafOfWays};
 use anabranch_steer::Counters;
 
 use super::{report::SteerReport, shadow::Counted};
@@ -10,12 +10,14 @@ use super::{report::SteerReport, shadow::Counted};
 /// The counts, as OpenMetrics text.
 pub fn text(report: &SteerReport<'_>) -> String {
     let shadow = report.shadow.as_ref().map(|(counted, _, _)| counted);
+    let compared = report.comparison.as_ref().and_then(|found| found.mean_waf);
     of(
         report.server.counters(),
         report.handles,
         report.drive,
         report.handover.as_ref(),
         shadow,
+        compared,
     )
 }
 
@@ -25,6 +27,7 @@ fn of(
     drive: Option<Written>,
     handover: Option<&HandoverCounts>,
     shadow: Option<&Counted>,
+    compared: Option<WafOfWays>,
 ) -> String {
     let mut text = Exposition::new("anabranch_steer");
     count(&mut text, counters, handles);
@@ -66,6 +69,20 @@ fn of(
             "modelled_waf",
             Metric::Gauge,
             "WAF of a model fed with the same",
+            each,
+        );
+    }
+    if let Some(WafOfWays {
+        steered,
+        one_handle,
+    }) = compared
+    {
+        let each = [("steered", steered), ("one", one_handle)];
+        let each = each.map(|(name, waf)| (label("streams", &name), waf));
+        text.family(
+            "compared_waf",
+            Metric::Gauge,
+            "Mean WAF of the compared pairs of periods, by the drive's log",
             each,
         );
     }
@@ -126,7 +143,7 @@ mod tests {
             nameless: 7,
             ..HandoverCounts::default()
         };
-        let report = of(&Counters::default(), &[], None, Some(&handover), None);
+        let report = of(&Counters::default(), &[], None, Some(&handover), None, None);
         for line in [
             "unknown_pages_total 0",
             "writer_pages_total{became=\"found\"} 5",
@@ -161,6 +178,10 @@ mod tests {
             Some(written),
             Some(&handover),
             Some(&counted),
+            Some(WafOfWays {
+                steered: 1.0,
+                one_handle: 1.0,
+            }),
         );
         let kinds = report.lines().filter_map(|line| {
             let (name, kind) = line

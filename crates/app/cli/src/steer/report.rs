@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
+use anabranch_compare::EnduranceOptions;
 use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
-use anabranch_report::ratio_within;
+use anabranch_replay::Stands;
+use anabranch_report::{Cell, Column, Compared, Grid, Look, ratio_within, stands_table};
 use anabranch_steer::{Counters, Server};
 use anabranch_trace::{Rate, Tenant};
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-use super::shadow::{Counted, Model, Modelled, Shadow};
+use super::{
+    compare::LogComparison,
+    shadow::{Counted, Model, Modelled, Shadow},
+    worth::{self, DriveLoad},
+};
 use crate::tenants;
 
 /// The drive's counts since `before`.
@@ -26,7 +32,8 @@ pub fn since(now: Option<Written>, before: Option<Written>) -> Option<Written> {
 /// From so many of what a log counts in (our choice: a hundredth is known then).
 const GRAINS: u128 = 100;
 
-fn waf(written: Option<Written>) -> Option<f64> {
+/// The write amplification of counts, where they are large enough to tell it.
+pub fn waf(written: Option<Written>) -> Option<f64> {
     let written = written?;
     let known = match written.grain_bytes {
         0 | 1 => 1,
@@ -53,7 +60,7 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
     if let Some(shadow) = shadow {
         let counted = shadow.counted();
         line += &format!(
-            "; modelled: {}, in one stream {}",
+            "; by the models {} as steered, {} in one stream",
             ratio_within(counted.steered.waf, counted.steered.error),
             ratio_within(counted.baseline.waf, counted.baseline.error)
         );
@@ -71,6 +78,8 @@ pub struct Limits {
     pub is_counted_with_others: bool,
     /// A sentence on the reason that there is no model of the drive; `None` where there is one, or none was wanted.
     pub unmodelled: Option<String>,
+    /// The drive's endurance, as far as it was given.
+    pub endurance: EnduranceOptions,
 }
 
 /// The report of a moment, and of the end.
@@ -89,6 +98,12 @@ pub struct SteerReport<'a> {
     /// Sentences on tenants that could not be seen.
     pub limitations: Vec<String>,
     pub shadow: Option<(Counted, u64, Model)>,
+    /// The sentence on what steering is worth, by the models.
+    pub verdict: Option<String>,
+    /// Endurance in one stream and as steered, where it is known and there is an answer.
+    pub stands: Vec<Stands>,
+    /// The comparison by the drive's own log, where it was asked for.
+    pub comparison: Option<Compared>,
 }
 
 impl SteerReport<'_> {
@@ -100,20 +115,49 @@ impl SteerReport<'_> {
         }
     }
 
+    /// Judges what steering is worth by the models and by the drive's own log; years are of the latter, where both answer.
+    pub fn judge(&mut self, limits: &Limits, comparison: Option<&LogComparison>) {
+        self.limit(limits);
+        let models = self
+            .shadow
+            .as_ref()
+            .map(|(counted, _, _)| worth::by_models(counted));
+        let log = comparison.map(LogComparison::verdict);
+        self.limitations
+            .extend(comparison.into_iter().flat_map(LogComparison::limitations));
+        self.comparison = comparison.map(LogComparison::compared);
+        self.verdict = models.as_ref().map(|verdict| verdict.words.clone());
+        let by_log = log.and_then(|verdict| verdict.wafs);
+        let Some(wafs) = by_log.or(models.and_then(|verdict| verdict.wafs)) else {
+            return;
+        };
+        let load = DriveLoad {
+            host_bytes: self.server.counters().host_bytes(),
+            seconds: self.steered.as_secs_f64(),
+            drive_bytes: self.server.drive().abilities().bytes,
+        };
+        // The options were checked before anything began.
+        let Ok((stands, words)) = worth::years(&limits.endurance, self.scheme, wafs, &load) else {
+            return;
+        };
+        self.stands = stands;
+        let sentence = match by_log {
+            Some(_) => self.comparison.as_mut().map(|found| &mut found.verdict),
+            None => self.verdict.as_mut(),
+        };
+        if let Some(sentence) = sentence {
+            *sentence += &words;
+        }
+    }
+
     /// Adds the limits of the drive's log and of the models to the limitations.
-    pub fn limit(&mut self, limits: &Limits) {
+    fn limit(&mut self, limits: &Limits) {
         self.limitations.extend(limits.unmodelled.clone());
         if limits.is_counted_with_others && self.drive.is_some() {
             let words =
                 "the drive's log counts its whole endurance group: other namespaces are in its WAF";
             self.limitations.push(words.to_owned());
         }
-    }
-
-    /// The sentence on what steering is worth, by the models.
-    fn verdict(&self) -> Option<String> {
-        let (counted, _, _) = self.shadow.as_ref()?;
-        Some(verdict(counted))
     }
 
     /// The bytes written by each handle, as JSON.
@@ -158,7 +202,9 @@ impl SteerReport<'_> {
                 "grain_bytes": self.drive.map(|written| written.grain_bytes),
                 "waf": waf(self.drive),
             },
-            "verdict": self.verdict(),
+            "verdict": self.verdict,
+            "comparison": self.comparison,
+            "stands": self.stands,
             "handles": self.handles_json(),
             "written_bytes": counters.all_written_bytes(),
             "read_bytes": counters.read_bytes.get(),
@@ -246,40 +292,36 @@ impl SteerReport<'_> {
                 bytes(unplaced)
             );
         }
-        if let Some(words) = self.verdict() {
-            text += &(words + "\n");
+        text += &self.comparison.as_ref().map_or_else(String::new, periods);
+        let by_log = self.comparison.as_ref().map(|found| &found.verdict);
+        for words in self.verdict.iter().chain(by_log) {
+            text += &format!("{words}\n");
         }
+        text += &stands_table(&self.stands, &Look::default());
         text
     }
 }
 
-/// A difference of less is none (our choice): to the three decimals that are shown.
-const LEAST_SHARE: f64 = 0.001;
-
-/// Judges what steering is worth: the model in the scheme's streams beside that in one stream, whose copies are apart, as those of a
-/// drive are that nobody steers.
-fn verdict(counted: &Counted) -> String {
-    let Some((saved, error)) = counted.saved else {
-        return "nothing was written yet: there is no verdict".to_owned();
-    };
-    if counted.steered.copied_pages == 0 && counted.baseline.copied_pages == 0 {
-        return "no verdict yet: the models of the drive are not full, and have copied nothing"
-            .to_owned();
+/// The table of the compared periods.
+fn periods(compared: &Compared) -> String {
+    let figures = ["settling", "written", "flash", "WAF"].map(Column::number);
+    let words = ["pair", "compared"].map(Column::words);
+    let mut grid = Grid::new(words.into_iter().chain(figures));
+    let amount = |number: u64| Cell::new(bytes(number), number);
+    for period in &compared.periods {
+        grid.push([
+            Cell::from(&period.pair.to_string()),
+            Cell::from(&period.way.name().to_owned()),
+            amount(period.settling_bytes),
+            amount(period.host_bytes),
+            amount(period.media_bytes),
+            Cell::new(format!("{:.3}", period.waf), period.waf),
+        ]);
     }
-    let percent = 100.0 * saved.abs();
-    let by = match error {
-        0.0 => "by the models".to_owned(),
-        error => format!("by the models (± {:.1} %)", 100.0 * error),
-    };
-    if saved.abs() < error {
-        format!("whether steering saves or costs flash writes is not known yet, {by}")
-    } else if saved.abs() < LEAST_SHARE {
-        format!("steering neither saves nor costs flash writes, {by}")
-    } else if saved > 0.0 {
-        format!("steering saves {percent:.1} % of flash writes, {by}")
-    } else {
-        format!("steering costs {percent:.1} % more flash writes, {by}: stop")
+    if grid.is_empty() {
+        return String::new();
     }
+    format!("{}\n", grid.text(&Look::default()))
 }
 
 fn modelled(counted: &Modelled) -> Value {
@@ -293,46 +335,4 @@ fn modelled(counted: &Modelled) -> Value {
 
 fn small(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Models that copied so many pages for a thousand of the host's, and how much the saved share may be off.
-    fn counted(steered: u64, one: u64, error: f64) -> Counted {
-        let modelled = |copied_pages: u64| Modelled {
-            host_pages: 1000,
-            copied_pages,
-            waf: Some(1.0 + copied_pages as f64 / 1000.0),
-            error: None,
-        };
-        let (steered, baseline) = (modelled(steered), modelled(one));
-        let ratio = steered.waf.unwrap() / baseline.waf.unwrap();
-        Counted {
-            baseline,
-            steered,
-            saved: Some((1.0 - ratio, error)),
-        }
-    }
-
-    #[test]
-    fn the_verdict_says_what_steering_saves_or_costs_once_a_model_has_copied() {
-        let words = |steered, one| verdict(&counted(steered, one, 0.0));
-        assert!(verdict(&Counted::default()).contains("nothing was written"));
-        assert!(words(0, 0).starts_with("no verdict yet"));
-        assert!(words(0, 100).starts_with("steering saves 9.1 % of flash writes"));
-        assert!(words(109, 100).starts_with("steering costs 0.8 % more flash writes"));
-        assert!(words(109, 100).ends_with("stop"));
-        assert!(words(100, 100).starts_with("steering neither saves nor costs"));
-        assert!(words(101, 101).starts_with("steering neither"));
-    }
-
-    #[test]
-    fn samples_that_differ_by_more_than_steering_saves_give_no_verdict() {
-        let words = |error| verdict(&counted(50, 100, error));
-        assert!(words(0.01).starts_with("steering saves 4.5 % of flash writes"));
-        assert!(words(0.01).ends_with("(± 1.0 %)"));
-        assert!(words(0.05).starts_with("whether steering saves or costs"));
-    }
 }

@@ -34,7 +34,11 @@ fn a_steered_drives_page_says_what_its_result_says() {
     assert_eq!(bytes(&so_far), bytes(&told));
     assert_eq!(so_far["handover"], told["handover"]);
     let screen = report.output("top");
-    for words in ["/dev/ublkb0 is ", "steered by pcstream-fcfs", "modelled "] {
+    for words in [
+        "/dev/ublkb0 is ",
+        "steered by pcstream-fcfs",
+        "by the models ",
+    ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
     report.refused("gone", "steer --metrics 127.0.0.1:9470");

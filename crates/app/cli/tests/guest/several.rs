@@ -63,6 +63,42 @@ fn two_namespaces_are_steered_at_once_each_in_its_own_handles() {
 }
 
 #[test]
+fn a_scheme_and_one_handle_are_compared_by_the_drives_own_log() {
+    let served = Served::start(&[
+        "--device", "fdp-8ruh", "--size", "32MiB", "--unit", "256KiB",
+    ]);
+    let mut variables = served.variables();
+    variables.push(("LOAD", amount(22, 60)));
+    let report = steered_by("steer-compared.sh", &variables, |_| String::new());
+    report.output("load");
+    let steered = report.json("steered");
+    let compared = &steered["comparison"];
+    eprintln!("{compared:#}\n{}", report.output("top"));
+    let periods = compared["periods"].as_array().unwrap();
+    for way in ["steered", "one handle"] {
+        assert!(periods.iter().any(|period| period["way"] == way), "{way}");
+    }
+    let of = |period: &Value, name: &str| period[name].as_u64().unwrap();
+    for period in periods {
+        let waf = of(period, "media_bytes") as f64 / of(period, "host_bytes") as f64;
+        assert_eq!(period["waf"].as_f64(), Some(waf));
+    }
+    // Periods follow each other without a gap; the load ends within one.
+    let all = periods
+        .iter()
+        .map(|period| of(period, "settling_bytes") + of(period, "host_bytes"));
+    let (all, log) = (all.sum::<u64>(), of(&steered["drive"], "host_bytes"));
+    assert!(all <= log && all * 2 > log, "{all} of {log}");
+    let verdict = compared["verdict"].as_str().unwrap();
+    assert!(report.output("top").contains(verdict), "{verdict}");
+    // Sent as the periods have it, to the byte.
+    let (own, drive) = (sent(&steered), host_bytes(&served.stop()));
+    assert_eq!(own, drive);
+    assert_eq!(own.iter().sum::<u64>(), log);
+    assert!(own[0] > 0 && own[1..].iter().sum::<u64>() > 0, "{own:?}");
+}
+
+#[test]
 fn a_mirror_of_steered_drives_outlives_a_killed_server_and_a_failed_member() {
     let served = drive_of_two();
     let mut variables = served.variables();

@@ -20,7 +20,9 @@ impl Steered {
         lines.push(self.table(before).to_string());
         lines.extend(self.faults());
         lines.extend(self.limitations.iter().map(|words| line(words)));
-        lines.extend(self.verdict.iter().map(|words| line(words)));
+        let comparison = self.comparison.as_ref().map(|found| &found.verdict);
+        let verdicts = self.verdict.iter().chain(comparison);
+        lines.extend(verdicts.map(|words| line(words)));
         lines.join("\n")
     }
 
@@ -86,7 +88,7 @@ impl Steered {
                 part(shadow).since(before)
             };
             words += &format!(
-                "; modelled {}{}, in one stream {}{}",
+                "; by the models {}{} as steered, {}{} in one stream",
                 ratio_within(shadow.steered.waf, shadow.steered.error),
                 now(since(|shadow| &shadow.steered)),
                 ratio_within(shadow.baseline.waf, shadow.baseline.error),
@@ -236,13 +238,18 @@ mod tests {
                 "baseline": { "host_pages": 10, "copied_pages": 5, "waf": 1.5 },
                 "steered": { "host_pages": 10, "copied_pages": 1, "waf": 1.1 },
             });
+            told["comparison"] = json!({
+                "period_s": 60.0, "pairs": 6, "way": "steered", "dropped_pairs": 0, "periods": [],
+                "mean_waf": null, "difference": null, "verdict": "no pair is compared yet",
+            });
         });
         let screen = now.screen(Some(&before));
         for words in [
             "written 8.00 MiB, 4.00 MiB/s now",
-            "modelled 1.100, in one stream 1.500",
+            "by the models 1.100 as steered, 1.500 in one stream",
             "2 requests failed",
             "7 pages were written where the probe saw no writer",
+            "\nno pair is compared yet",
         ] {
             assert!(screen.contains(words), "{words}: {screen}");
         }

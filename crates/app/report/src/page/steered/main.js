@@ -4,8 +4,8 @@
 function wafRows({ drive, shadow }) {
   return [
     { key: "drive", name: "the drive's own", value: drive.waf, host_bytes: drive.host_bytes, media_bytes: drive.media_bytes },
-    { key: "modelled", name: "modelled, in these streams", value: shadow?.steered.waf },
-    { key: "one_stream", name: "modelled, in one stream", value: shadow?.baseline.waf },
+    { key: "modelled", name: "by the models, as steered", value: shadow?.steered.waf },
+    { key: "one_stream", name: "by the models, in one stream", value: shadow?.baseline.waf },
   ].filter((row) => row.value !== null && row.value !== undefined);
 }
 
@@ -24,8 +24,8 @@ function steeredFacts(steered) {
   if (shadow) {
     const sampled = (shadow.sample ?? "1/1") === "1/1" ? "a model of the drive" : `models of ${shadow.sample} of the drive`;
     const within = ({ error }) => (error ? `, ± ${error.toFixed(3)}` : "");
-    facts.push(fact("Modelled", tellRatioExactly(shadow.steered.waf), `the same writes on ${sampled}, in these streams${within(shadow.steered)}`));
-    facts.push(fact("Without streams", tellRatioExactly(shadow.baseline.waf), `the same, in one stream with copies apart${within(shadow.baseline)}`));
+    facts.push(fact("As steered, by the models", tellRatioExactly(shadow.steered.waf), `the same writes on ${sampled}, in these streams${within(shadow.steered)}`));
+    facts.push(fact("In one stream, by the models", tellRatioExactly(shadow.baseline.waf), `the same writes unsteered: one stream, the drive's copies apart${within(shadow.baseline)}`));
   }
   facts.push(fact("Failed requests", tellCount(steered.errors), "since the command began", steered.errors === 0 ? "good small" : "bad small"));
   return facts;
@@ -33,7 +33,7 @@ function steeredFacts(steered) {
 
 function steeredVerdict(steered) {
   const { config, drive, shadow } = steered;
-  const how = config.zero_copy ? "without copies" : "copied once";
+  const how = config.zero_copy ? "the kernel lends a write's data" : "each write's data are copied once";
   const section = html("section", { id: "verdict", "aria-label": "verdict" },
     html("h1", null, steeredHeadline(steered)),
     html("p", { class: "lead" }, `${drive.model}, serial number ${drive.serial}, ${tellBytes(drive.bytes)}; handles by ${config.directive}, ${how}; `
@@ -43,7 +43,7 @@ function steeredVerdict(steered) {
   if (shadow?.missed_requests > 0) warnings.push(`${tellCount(shadow.missed_requests)} requests came too fast for the model, which did not see them.`);
   if (steered.unplaced_bytes > 0) warnings.push(`${tellBytes(steered.unplaced_bytes)} were written without a stream: the drive had forgotten its streams.`);
   for (const warning of warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
-  if (steered.verdict) section.append(html("p", { class: "lead" }, `${steered.verdict}.`));
+  for (const words of [steered.verdict, steered.comparison?.verdict]) if (words) section.append(html("p", { class: "lead" }, `${words}.`));
   return section;
 }
 
@@ -62,6 +62,21 @@ function wafFigure(steered) {
       column("host_bytes", "host", (row) => row.host_bytes ?? null, tellBytes),
       column("media_bytes", "media", (row) => row.media_bytes ?? null, tellBytes),
     ], () => rows));
+}
+
+function comparedFigure({ comparison }) {
+  if (!comparison || comparison.periods.length === 0) return null;
+  return figure("compared", "Compared by the drive's log",
+    "Periods in which the scheme decided beside periods in which all went to the first handle. The first part of each is left out: the drive settles.",
+    dataTable("compared", [
+      column("pair", "pair", (row) => row.pair),
+      column("way", "compared", (row) => row.way, null, { text: true }),
+      column("waf", "WAF", (row) => row.waf, tellRatioExactly),
+      column("settling_bytes", "settling", (row) => row.settling_bytes, tellBytes),
+      column("host_bytes", "written", (row) => row.host_bytes, tellBytes),
+      column("media_bytes", "flash", (row) => row.media_bytes, tellBytes),
+      column("foreign_bytes", "by others", (row) => row.foreign_bytes, tellBytes),
+    ], comparison.periods, { label: "compared periods" }));
 }
 
 function handlesFigure({ handles }) {
@@ -112,7 +127,7 @@ function startSteered() {
   const body = html("div");
   const show = () => {
     drawn.length = 0;
-    const pictures = [wafFigure(steered), handlesFigure(steered), countsFigure(steered), tenantsFigure(steered)].filter((picture) => picture);
+    const pictures = [wafFigure(steered), comparedFigure(steered), handlesFigure(steered), countsFigure(steered), tenantsFigure(steered)].filter((picture) => picture);
     body.replaceChildren(steeredVerdict(steered), contents(pictures), ...pictures);
     // Pictures measure the page: it must hold them first.
     redraw();
