@@ -336,3 +336,46 @@ fn modelled(counted: &Modelled) -> Value {
 fn small(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use anabranch_report::{ComparedPeriod, ComparedWay};
+
+    use super::*;
+
+    #[test]
+    fn each_compared_period_has_a_row() {
+        let mut compared = Compared {
+            period_s: 60.0,
+            pairs: 6,
+            way: ComparedWay::Steered,
+            dropped_pairs: 0,
+            periods: Vec::new(),
+            mean_waf: None,
+            difference: None,
+            verdict: String::new(),
+        };
+        assert_eq!(periods(&compared), "");
+        compared.periods.push(ComparedPeriod {
+            pair: 1,
+            way: ComparedWay::OneHandle,
+            settling_bytes: 1 << 30,
+            host_bytes: 1000,
+            media_bytes: 1250,
+            waf: 1.25,
+            foreign_bytes: 0,
+        });
+        let table = periods(&compared);
+        let row = table.lines().nth(2).unwrap_or_default();
+        for word in [
+            "| 1 ",
+            "one handle",
+            "1.00 GiB",
+            "1000 B",
+            "1.22 KiB",
+            "1.250",
+        ] {
+            assert!(row.contains(word), "{word}: {table}");
+        }
+    }
+}

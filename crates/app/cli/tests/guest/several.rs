@@ -68,7 +68,8 @@ fn a_scheme_and_one_handle_are_compared_by_the_drives_own_log() {
         "--device", "fdp-8ruh", "--size", "32MiB", "--unit", "256KiB",
     ]);
     let mut variables = served.variables();
-    variables.push(("LOAD", amount(22, 60)));
+    let (period, load) = (amount(4, 10), amount(22, 130));
+    variables.extend([("PERIOD", period), ("LOAD", load)]);
     let report = steered_by("steer-compared.sh", &variables, |_| String::new());
     report.output("load");
     let steered = report.json("steered");
