@@ -3,8 +3,8 @@
 //! The order of a pair's two periods was drawn. So without an effect each difference might as well have had the
 //! other sign. Effects under which fewer than 25 of 1000 draws of the signs give so large a mean are too small, and as
 //! many too large. The rest lies between two means of subsets of the differences (Hartigan, "Using Subsample Values as
-//! Typical Values", Journal of the American Statistical Association 64, 1969, section 2). Nothing is assumed of how
-//! periods are spread.
+//! Typical Values", Journal of the American Statistical Association 64, 1969). Nothing is assumed of how
+//! periods are spread; the ends take the effect to be the same in each pair.
 
 /// Fewest pairs that have an interval: of the 32 signs of five, none is rare enough.
 pub const FEWEST: usize = 6;

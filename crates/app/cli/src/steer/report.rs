@@ -128,7 +128,11 @@ impl SteerReport<'_> {
         self.comparison = comparison.map(LogComparison::compared);
         self.verdict = models.as_ref().map(|verdict| verdict.words.clone());
         let by_log = log.and_then(|verdict| verdict.wafs);
-        let Some(wafs) = by_log.or(models.and_then(|verdict| verdict.wafs)) else {
+        let by_models = models.and_then(|verdict| verdict.wafs);
+        let both = by_models.zip(by_log);
+        self.limitations
+            .extend(both.and_then(|(models, log)| worth::contradiction(models, log)));
+        let Some(wafs) = by_log.or(by_models) else {
             return;
         };
         let load = DriveLoad {

@@ -70,6 +70,14 @@ pub fn by_models(counted: &Counted) -> Verdict {
     }
 }
 
+/// A sentence on the models and the drive's log, where one has it that steering saves and the other that it does not.
+pub fn contradiction(models: [f64; 2], log: [f64; 2]) -> Option<String> {
+    let saves = |[steered, one]: [f64; 2]| steered < one;
+    (saves(models) != saves(log)).then(|| {
+        "the models and the drive's log disagree: go by the log. The models take the drive's spare from --spare".to_owned()
+    })
+}
+
 /// The load on a drive, and its size.
 pub struct DriveLoad {
     pub host_bytes: u64,
@@ -155,6 +163,14 @@ mod tests {
                 .starts_with("whether steering saves or costs")
         );
         assert_eq!(found(0.05).wafs, None);
+    }
+
+    #[test]
+    fn the_log_has_the_last_word_where_the_models_disagree() {
+        let words = contradiction([1.2, 1.1], [1.0, 1.1]).unwrap();
+        assert!(words.contains("go by the log"), "{words}");
+        assert_eq!(contradiction([1.05, 1.1], [1.0, 1.1]), None);
+        assert_eq!(contradiction([1.2, 1.1], [1.2, 1.1]), None);
     }
 
     #[test]
