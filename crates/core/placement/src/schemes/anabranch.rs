@@ -8,6 +8,7 @@
 //!     every miniature drive writes the page under its own setting; the cheapest setting leads
 //!     stream = by the leader: class of life, file-name rule, or file
 //!     a stream without an open unit first fills a unit that the leader before left open
+//!     after a change of leader, a stream too rare for an open unit writes to the busiest stream
 //! copy of a page: class of the life that remains beyond its age, or the leader's stream for copies
 //! victim: by the leader, the emptiest unit or the best by dead / valid pages x age
 //! ```
@@ -190,7 +191,7 @@ impl Anabranch {
             budget,
             beside,
             capacity: u64::from(geometry.logical_pages).max(1),
-            leftovers: LeftoverUnits::new(budget.count(), geometry.pages_per_unit),
+            leftovers: LeftoverUnits::new(budget.count(), geometry),
             started_at: None,
             redraw_at: 0,
         })
@@ -206,12 +207,13 @@ impl Anabranch {
             && tuner.write(&self.predictor, page, prediction)
         {
             self.setting = tuner.leader();
-            self.leftovers.change();
+            self.leftovers.change(now_pages);
         }
         let stream = self
             .setting
             .host_stream(&self.predictor, prediction, &self.budget);
-        let stream = self.leftovers.place(stream, self.budget.host_streams);
+        let host_streams = self.budget.host_streams;
+        let stream = self.leftovers.place_new(stream, host_streams, now_pages);
         if self.beside != DeviceHalf::Own {
             // A drive that relocates by itself does not report its appends.
             self.leftovers.appended(stream, 1, Origin::Host);
@@ -358,7 +360,7 @@ mod tests {
             let mut anabranch = anabranch();
             anabranch.appended(StreamId(1), 5, Origin::Host);
             gone(&mut anabranch, StreamId(1));
-            anabranch.leftovers.change();
+            anabranch.leftovers.change(0);
             let placed = anabranch.leftovers.place(StreamId(0), 2);
             assert_eq!(placed, StreamId(0));
         }

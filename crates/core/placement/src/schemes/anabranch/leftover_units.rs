@@ -1,6 +1,12 @@
-//! Units that a change of leader leaves open.
+//! Open units after a change of leader: those it leaves open, and those that a stream is too rare for.
 
 use anabranch_ssd::{Origin, StreamId};
+
+use crate::geometry::HostGeometry;
+
+/// A stream is rare if a capacity of writes fills less than a unit over this number of it (our choice on 73 recordings: with
+/// 1, 2 and 8 mean copies are within 1 %).
+const RARE_UNIT_PARTS: u32 = 4;
 
 /// A stream's open unit.
 #[derive(Debug, Clone, Copy)]
@@ -11,10 +17,15 @@ struct Open {
     coming: u32,
     /// Whether the present leader has named the stream.
     is_named: bool,
+    /// Pages of the host meant for it, those of the present leader alone; halved as it leads on.
+    wanted_pages: u64,
 }
 
 /// Streams that are written no more still have an open unit each, whose free pages are lost to the
 /// drive. A stream that has no open unit finishes one of those before it opens its own.
+///
+/// A stream that the new leader seldom names would open a unit and keep it nearly empty for the rest of the run. Where few
+/// units are spare, that costs more than to mix its few pages with others: it opens none, and they go to the busiest stream.
 #[derive(Debug)]
 pub(super) struct LeftoverUnits {
     streams: Vec<Open>,
@@ -23,30 +34,73 @@ pub(super) struct LeftoverUnits {
     left: u32,
     /// Whether the host's pages that were on their way have come.
     has_arrived: bool,
+    capacity: u64,
+    /// Since when `wanted_pages` are counted; `None` before the first change of leader.
+    since_pages: Option<u64>,
 }
 
 impl LeftoverUnits {
-    pub fn new(streams: u16, pages_per_unit: u32) -> LeftoverUnits {
+    pub fn new(streams: u16, geometry: &HostGeometry) -> LeftoverUnits {
         let open = Open {
             filled: 0,
             coming: 0,
             is_named: true,
+            wanted_pages: 0,
         };
         LeftoverUnits {
             streams: vec![open; streams.into()],
-            pages_per_unit: pages_per_unit.max(1),
+            pages_per_unit: geometry.pages_per_unit.max(1),
             left: 0,
             has_arrived: true,
+            capacity: u64::from(geometry.logical_pages).max(1),
+            since_pages: None,
         }
     }
 
     /// Another leads from now on: every open unit is left, until its stream is named again.
-    pub fn change(&mut self) {
+    pub fn change(&mut self, now_pages: u64) {
         self.left = 0;
+        self.since_pages = Some(now_pages);
         for open in &mut self.streams {
             open.is_named = false;
+            open.wanted_pages = 0;
             self.left += u32::from(open.filled > 0);
         }
+    }
+
+    /// A page of the host is meant for a stream; only streams below `streams` may take it. Returns the one that does: the
+    /// busiest in place of a rare one without an open unit.
+    #[inline]
+    pub fn place_new(&mut self, wanted: StreamId, streams: u16, now_pages: u64) -> StreamId {
+        let stream = match self.since_pages {
+            // why: under the first leader this costs more than it gains; units that a new drive opens fill up with data.
+            None => wanted,
+            Some(since_pages) => self.count(wanted, streams, since_pages, now_pages),
+        };
+        self.place(stream, streams)
+    }
+
+    /// Counts a page that is meant for a stream. Returns the busiest stream if this one is too rare to open a unit.
+    fn count(&mut self, wanted: StreamId, streams: u16, since: u64, now: u64) -> StreamId {
+        let mut counted_pages = now.saturating_sub(since);
+        if counted_pages >= self.capacity {
+            counted_pages = self.capacity / 2;
+            self.since_pages = Some(now - counted_pages);
+            self.streams
+                .iter_mut()
+                .for_each(|open| open.wanted_pages /= 2);
+        }
+        let Some(open) = self.streams.get_mut(wanted.index()) else {
+            return wanted;
+        };
+        open.wanted_pages += 1;
+        let rare_pages = u64::from(self.pages_per_unit / RARE_UNIT_PARTS) * counted_pages;
+        if open.filled > 0 || open.wanted_pages >= rare_pages.div_ceil(self.capacity) {
+            return wanted;
+        }
+        let wanted_pages = |stream: &StreamId| self.streams[stream.index()].wanted_pages;
+        let busiest = (0..streams.min(self.streams.len() as u16)).map(StreamId);
+        busiest.max_by_key(wanted_pages).unwrap_or(wanted)
     }
 
     /// A page is meant for a stream; only streams below `streams` may take it. Answers where it
@@ -115,17 +169,18 @@ impl LeftoverUnits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::tests::DRIVE;
 
-    const UNIT: u32 = 100;
+    const UNIT: u32 = DRIVE.pages_per_unit;
 
     /// Streams 0 to 3 are used by the host, 4 and 5 by copies; each has begun a unit, and another
     /// leader follows.
     fn left() -> LeftoverUnits {
-        let mut leftovers = LeftoverUnits::new(6, UNIT);
+        let mut leftovers = LeftoverUnits::new(6, &DRIVE);
         for stream in 0..6 {
             leftovers.appended(StreamId(stream), 70, Origin::Host);
         }
-        leftovers.change();
+        leftovers.change(0);
         leftovers
     }
 
@@ -212,8 +267,42 @@ mod tests {
 
     #[test]
     fn before_any_change_none_is_left() {
-        let mut leftovers = LeftoverUnits::new(6, UNIT);
+        let mut leftovers = LeftoverUnits::new(6, &DRIVE);
         leftovers.appended(StreamId(2), 70, Origin::Host);
         assert!((0..4).all(|stream| leftovers.place(StreamId(stream), 4) == StreamId(stream)));
+    }
+
+    /// Streams of a page meant for stream 0 and of those for stream 1, a page of each of `writes` in turn after a change.
+    fn taken(leftovers: &mut LeftoverUnits, writes: impl Iterator<Item = (u64, u16)>) -> Vec<u16> {
+        let mut place = |(now, wanted)| {
+            let stream = leftovers.place_new(StreamId(wanted), 4, now);
+            leftovers.appended(stream, 1, Origin::Host);
+            stream.0
+        };
+        writes.map(&mut place).collect()
+    }
+
+    #[test]
+    fn after_a_change_a_stream_seldom_named_opens_no_unit_until_it_is_named_more_often() {
+        // 10,000 pages are a capacity, in which a stream that fills a quarter of a unit has 25 pages.
+        let busy = |pages: std::ops::Range<u64>| pages.map(|now| (now, 1));
+        let mut new = LeftoverUnits::new(6, &DRIVE);
+        assert_eq!(taken(&mut new, [(0, 1), (5000, 0)].into_iter()), [1, 0]);
+        let mut leftovers = LeftoverUnits::new(6, &DRIVE);
+        leftovers.change(0);
+        taken(&mut leftovers, busy(0..5000));
+        assert_eq!(
+            taken(&mut leftovers, (5000..5012).map(|now| (now, 0))),
+            [1; 12]
+        );
+        assert_eq!(
+            taken(&mut leftovers, (5012..5015).map(|now| (now, 0))),
+            [0; 3]
+        );
+        // It keeps the unit that it has.
+        taken(&mut leftovers, busy(5015..60_000));
+        assert_eq!(taken(&mut leftovers, [(60_000, 0)].into_iter()), [0]);
+        leftovers.gone(StreamId(0));
+        assert_eq!(taken(&mut leftovers, [(60_001, 0)].into_iter()), [1]);
     }
 }
