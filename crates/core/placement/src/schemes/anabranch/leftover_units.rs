@@ -171,8 +171,6 @@ mod tests {
     use super::*;
     use crate::geometry::tests::DRIVE;
 
-    const UNIT: u32 = DRIVE.pages_per_unit;
-
     /// Streams 0 to 3 are used by the host, 4 and 5 by copies; each has begun a unit, and another
     /// leader follows.
     fn left() -> LeftoverUnits {
