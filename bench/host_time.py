@@ -1,11 +1,12 @@
 """Replays recordings with time, and compares the latency of writes where the drive collects with that where the host does.
 
-Use: host_time.py ANABRANCH [-o FOLDER] [--parts N] [--load SHARE] [--folder NAME] [--data NAME] [NAME...]
+Use: host_time.py ANABRANCH [NAME...] [-o FOLDER] [--parts N] [--load SHARE] [--folder NAME] [--data NAME]
   --parts   cuts each erase unit in so many [default: 8: some 1,000 units]
   --load    the recording's own times are stretched so that it takes this share of what `baseline+gc` writes at most [default: 0.5]
   --folder  folders below traces/, with commas [default: .,fresh]
-  --data    keeps the table as lab/data/NAME.csv, for scripts/tables.py
-Each recording is replayed twice: as fast as the drive answers, 32 requests at a time, and at that load. Markdown on standard output.
+  --data    keeps the summary as lab/data/NAME.csv, for scripts/tables.py
+Each recording is replayed twice: as fast as the drive answers, 32 requests at a time, and at that load.
+Markdown on standard output. Lower and higher are by more than 1 %; means are geometric.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from contests import TRACES, Row, keep, recordings
 
 ORDINARY, HALF, OURS = SCHEMES = ("baseline+gc", "anabranch+gc", "anabranch+host")
 FAST = ("--time", "closed", "--queue-depth", "32")
-HEAD = "| " + " | ".join(
-    ("recording", "units", *(f"WAF, `{name}`" for name in SCHEMES), "rate beside the half")
-    + tuple(f"p99.9, `{name}`, ms" for name in SCHEMES) + tuple(f"p99.99, `{name}`, ms" for name in SCHEMES) + ("copied by the drive",)
-) + " |"
+# A drive copies where its write amplification is above this (our choice): elsewhere there is nothing to collect.
+COPIES = 1.05
+GROUPS = (("all", lambda one: True), (f"ordinary drive above {COPIES}", lambda one: one[ORDINARY]["waf"] > COPIES))
+QUANTILES = (("p99", "p99_ns"), ("p99.9", "p99_9_ns"), ("p99.99", "p99_99_ns"))
+HEAD = "| recordings | beside | media bytes | rate | " + " | ".join(f"{name} of writes | lower, higher" for name, _ in QUANTILES) + " |"
 
 
 def replayed(given: argparse.Namespace, row: Row, time: tuple[str, ...], output: Path) -> dict:
@@ -70,24 +72,28 @@ def latency_ms(found: dict, scheme: str, quantile: str) -> float:
 
 
 def line(row: Row, found: dict) -> str:
-    """A recording's row of the table."""
+    """A recording's row: write amplification, latencies in milliseconds, and the drive's copies, a figure a scheme."""
     cells = [row.name, str(found["units"]), *(f"{found[name]['waf']:.3f}" for name in SCHEMES)]
-    cells.append(f"{found['rates'][OURS] / found['rates'][HALF]:.2f}")
-    for quantile in ("p99_9_ns", "p99_99_ns"):
-        cells += [f"{latency_ms(found, name, quantile):.3g}" for name in SCHEMES]
+    cells += [f"{latency_ms(found, name, quantile):.3g}" for _, quantile in QUANTILES for name in SCHEMES]
     cells.append(f"{found[OURS]['collected']['copied_bytes'] / found[OURS]['host_bytes']:.4f}")
     return "| " + " | ".join(cells) + " |"
 
 
-def summary(results: list[dict]) -> None:
-    """Ratios in the mean, and in how many recordings the host is ahead."""
-    rates = [(one["rates"][OURS], one["rates"][HALF]) for one in results]
-    print(f"\nwritten a second, beside the host half: {mean_ratio(rates):.3f} in the mean of {len(results)} recordings")
-    for other in (HALF, ORDINARY):
-        for quantile in ("p99_ns", "p99_9_ns", "p99_99_ns"):
-            pairs = [(latency_ms(one, OURS, quantile), latency_ms(one, other, quantile)) for one in results]
-            lower, higher = sum(ours < theirs for ours, theirs in pairs), sum(ours > theirs for ours, theirs in pairs)
-            print(f"{quantile} of writes, beside `{other}`: {mean_ratio(pairs):.3f}; lower in {lower}, higher in {higher}")
+def summary(results: list[dict]) -> list[str]:
+    """Ratios in the mean, and in how many recordings the host is ahead, a line a group and a scheme beside it."""
+    lines = []
+    for group, is_of in GROUPS:
+        members = [one for one in results if is_of(one)]
+        for other in (HALF, ORDINARY):
+            cells = [f"{len(members)}, {group}", f"`{other}`"]
+            cells.append(f"{mean_ratio([(one[OURS]['waf'], one[other]['waf']) for one in members]):.3f}")
+            cells.append(f"{mean_ratio([(one['rates'][OURS], one['rates'][other]) for one in members]):.3f}")
+            for _, quantile in QUANTILES:
+                pairs = [(latency_ms(one, OURS, quantile), latency_ms(one, other, quantile)) for one in members]
+                lower, higher = sum(ours < 0.99 * theirs for ours, theirs in pairs), sum(ours > 1.01 * theirs for ours, theirs in pairs)
+                cells += [f"{mean_ratio(pairs):.2f}", f"{lower}, {higher}"]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def main() -> None:
@@ -101,16 +107,16 @@ def main() -> None:
     parser.add_argument("--data")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
-    lines, results = [HEAD, "|---" * (HEAD.count("|") - 1) + "|"], []
+    results = []
     for row in recordings(tuple(TRACES / folder for folder in given.folder.split(","))):
         if given.names and row.name not in given.names:
             continue
         found = measured(given, row.on(given.parts, None))
         if found is not None:
             results.append(found)
-            lines.append(line(row, found))
-    print("\n".join(lines))
-    summary(results)
+            print(line(row, found), flush=True)
+    lines = [HEAD, "|---" * (HEAD.count("|") - 1) + "|", *summary(results)]
+    print("\n" + "\n".join(lines))
     if given.data:
         keep(given.data, given.anabranch, lines)
 
