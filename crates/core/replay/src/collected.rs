@@ -12,6 +12,7 @@
 //! in the drive, which erases it without copies of its own. The model has fewer units than the drive, so that the host
 //! collects first. It is advice: whatever it gets wrong costs copies, and no data.
 
+mod cannot_collect;
 mod rewriter;
 mod sold_drive;
 mod tap;
@@ -19,11 +20,9 @@ mod tap;
 use anabranch_placement::{Boundaries, Collection, SchemeSpec};
 use anabranch_ssd::{
     Config, ConfigError, Counters, Device, DeviceError, Origin, PageRange, StreamId,
-    relocate::Relocate,
-    time::{Request, TimingError},
+    relocate::Relocate, time::Request,
 };
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 #[cfg(test)]
 pub(crate) use sold_drive::Sent;
@@ -34,71 +33,12 @@ use tap::{Step, Steps, Tap};
 use crate::{any_device::AnyDevice, clock::Clock};
 use rewriter::Rewriter;
 
+pub use cannot_collect::CannotCollect;
+pub(crate) use cannot_collect::CollectError;
+
 /// The share of the model's spare units that it keeps free for what the host writes in one go: one in so many, and one at
 /// least (our choice: the fewest with which an idle drive's writes do not wait, on a recording of 990 units).
 const AHEAD: u32 = 8;
-
-/// The reason why a host cannot collect on a drive.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum CannotCollect {
-    /// There is no handle for rewrites.
-    #[error(
-        "`{scheme}`: the drive has {handles} placement handles in a reclaim group, and {copies} for the host's rewrites \
-         leave none for its writes: more handles would do (`--streams`, or a profile of an FDP drive), fewer for \
-         rewrites (`host-copies=1`), or the scheme without `+host`"
-    )]
-    NoHandle {
-        /// The scheme.
-        scheme: String,
-        /// Handles in a reclaim group.
-        handles: u16,
-        /// Those asked for rewrites.
-        copies: u16,
-    },
-    /// The model would have too few units.
-    #[error(
-        "`{scheme}`: the drive has {units} erase units, and the host's model would have {model}, where the data and a \
-         collection need {least}: more spare would do (`--over-provisioning`), smaller units (`--unit`), or the scheme \
-         without `+host`"
-    )]
-    NoRoom {
-        /// The scheme.
-        scheme: String,
-        /// Units of the drive.
-        units: u32,
-        /// Units of the model.
-        model: u32,
-        /// The fewest that it needs.
-        least: u64,
-    },
-    /// The drive may place what it is handed elsewhere.
-    #[error(
-        "`{scheme}`: the drive leaves streams unheeded when it is full (`streams_off`), so that rewrites would not go \
-         where the host means them to: a drive that always heeds them would do, or the scheme without `+host`"
-    )]
-    Unheeded {
-        /// The scheme.
-        scheme: String,
-    },
-    /// Time is simulated, and others write to the drive.
-    #[error(
-        "`{scheme}`: `host-tenant`, `host-phase` and `host-jitter` disturb drives whose requests take no time: leave out \
-         `--time`, or these settings"
-    )]
-    Timed {
-        /// The scheme.
-        scheme: String,
-    },
-    /// The drive holds data whose units the host does not know.
-    #[error(
-        "`{scheme}`: the host does not know in which units of that drive its data lie: begin with an empty drive \
-         (leave out `--drive`), or compare the scheme without `+host`"
-    )]
-    Aged {
-        /// The scheme.
-        scheme: String,
-    },
-}
 
 /// The counts of a drive whose garbage the host collects.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -136,7 +76,7 @@ pub struct Collected {
     /// None from when the host gave up.
     model: Option<HostModel>,
     drive: SoldDrive,
-    /// What is rewritten little by little, where requests take time.
+    /// Units that are emptied little by little, where requests take time.
     rewriter: Rewriter,
     /// Units that the model keeps free, where requests take time.
     ahead: u32,
@@ -647,15 +587,4 @@ impl Pages<'_> {
 fn memory_bytes(config: &Config) -> u64 {
     let physical = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
     4 * (u64::from(config.logical_pages) + physical)
-}
-
-/// The reason why collecting cannot begin.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub(crate) enum CollectError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Time(#[from] TimingError),
-    #[error(transparent)]
-    Device(#[from] DeviceError),
 }
