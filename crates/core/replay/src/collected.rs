@@ -37,7 +37,7 @@ pub use cannot_collect::CannotCollect;
 pub(crate) use cannot_collect::CollectError;
 
 /// The share of the model's spare units that it keeps free for what the host writes in one go: one in so many, and one at
-/// least (our choice: the fewest with which an idle drive's writes do not wait, on a recording of 990 units).
+/// least (our choice: `lab/notebook/drives.md` has what fewer and more cost).
 const AHEAD: u32 = 8;
 
 /// The counts of a drive whose garbage the host collects.
