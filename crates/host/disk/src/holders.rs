@@ -1,11 +1,13 @@
 //! The search for what keeps a device or its file system in use.
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::stat::makedev;
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use crate::holder::Holder;
 use crate::loop_device::LoopDevice;
@@ -50,9 +52,14 @@ fn holds(pid: u32, device: &LoopDevice) -> bool {
 
 /// Whether a path leads to a file of the file system on the device, or to the device itself.
 fn is_on(path: &Path, device: &LoopDevice) -> bool {
-    fs::metadata(path).is_ok_and(|file| {
-        file.dev() == device.device_number()
-            || file.file_type().is_block_device() && file.rdev() == device.device_number()
+    // why: the path may be another program's open file, on a file system that answers when it likes (FUSE, NFS).
+    let flags = AtFlags::STATX_DONT_SYNC;
+    statx(CWD, path, flags, StatxFlags::TYPE).is_ok_and(|file| {
+        let is_block_device = FileType::from_raw_mode(file.stx_mode.into()).is_block_device();
+        let is_it =
+            |major: u32, minor: u32| makedev(major.into(), minor.into()) == device.device_number();
+        is_it(file.stx_dev_major, file.stx_dev_minor)
+            || is_block_device && is_it(file.stx_rdev_major, file.stx_rdev_minor)
     })
 }
 

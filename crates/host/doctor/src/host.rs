@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anabranch_steer::{Front, SteerError, kernel_name};
 use nix::sys::stat::makedev;
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
 use crate::drive;
 use crate::findings::{Device, Findings, FrontFindings, Mount, Tracing};
@@ -203,12 +203,14 @@ struct Number {
 impl Number {
     /// The number of the device that a path leads to; `None` of any other file.
     fn at(path: &Path) -> Option<Number> {
-        let found = fs::metadata(path).ok()?;
-        let kind = found.file_type();
+        // why: the path may be another program's open file, on a file system that answers when it likes (FUSE, NFS).
+        let flags = AtFlags::STATX_DONT_SYNC;
+        let found = statx(CWD, path, flags, StatxFlags::TYPE).ok()?;
+        let kind = FileType::from_raw_mode(found.stx_mode.into());
         let is_device = kind.is_block_device() || kind.is_char_device();
         is_device.then(|| Number {
             is_character: kind.is_char_device(),
-            number: found.rdev(),
+            number: makedev(found.stx_rdev_major.into(), found.stx_rdev_minor.into()),
         })
     }
 
