@@ -154,7 +154,7 @@ def serve_silent(channel):
     attributes = lambda node: struct.pack(
         "<6Q10I", node, 1 << 30, 8, 0, 0, 0, 0, 0, 0, 0o40755 if node == 1 else 0o100755, 1, USER, USER, 0, PAGE, 0
     )
-    while time.monotonic() < end and not os.path.exists(place + "/stop"):
+    while time.monotonic() < end and os.path.isdir(place) and not os.path.exists(place + "/stop"):
         if not select.select([channel], [], [], 0.1)[0]:
             continue
         try:
