@@ -17,7 +17,7 @@ import math
 import subprocess
 from pathlib import Path
 
-from contests import TRACES, Row, keep, recordings
+from contests import TRACES, Row, keep, recordings, replay
 
 ORDINARY, HALF, OURS = SCHEMES = ("baseline+gc", "anabranch+gc", "anabranch+host")
 FAST = ("--time", "closed", "--queue-depth", "32")
@@ -28,37 +28,28 @@ QUANTILES = (("p99", "p99_ns"), ("p99.9", "p99_9_ns"), ("p99.99", "p99_99_ns"))
 HEAD = "| recordings | beside | media bytes | rate | " + " | ".join(f"{name} of writes | lower, higher" for name, _ in QUANTILES) + " |"
 
 
-def replayed(given: argparse.Namespace, row: Row, time: tuple[str, ...], output: Path) -> dict:
-    """The result of a recording replayed with time, made unless it is there."""
-    if not output.exists():
-        output.parent.mkdir(parents=True, exist_ok=True)
-        command = [given.anabranch, "replay", str(row.path), "--device", "fdp-8ruh", "--unit", row.unit, *row.drive, *time]
-        partial = output.with_suffix(".partial")
-        subprocess.run([*command, "--scheme", ",".join(SCHEMES), "-o", str(partial)], check=True, stdout=subprocess.DEVNULL)
-        partial.rename(output)
-    return json.loads(output.read_text())
-
-
-def by_name(result: dict) -> dict[str, dict]:
-    """The schemes of a result."""
-    return {scheme["name"]: scheme for scheme in result["schemes"]}
+def replayed(given: argparse.Namespace, row: Row, time: tuple[str, ...], output: Path) -> tuple[dict, dict[str, dict]]:
+    """The result of a recording replayed with time, made unless it is there, and its schemes by name."""
+    timed = row._replace(drive=(*row.drive, "--device", "fdp-8ruh", *time))
+    schemes = replay(given.anabranch, timed, list(SCHEMES), output)
+    return json.loads(output.read_text()), schemes
 
 
 def measured(given: argparse.Namespace, row: Row) -> dict | None:
     """Figures of a recording; none where its drive has too few units for a host that collects, or it has no clock."""
     folder = given.output / f"{given.parts}-{given.load}"
     try:
-        fast = replayed(given, row, FAST, folder / f"fast-{row.file}")
+        fast, schemes = replayed(given, row, FAST, folder / f"fast-{row.file}")
     except subprocess.CalledProcessError:
         return None
     span_ns = fast["source"]["last_ns"] - fast["source"]["first_ns"]
-    taken_ns = by_name(fast)[ORDINARY]["time"]["elapsed_ns"]
+    taken_ns = schemes[ORDINARY]["time"]["elapsed_ns"]
     if span_ns <= 0:
         return None
     scale = taken_ns / given.load / span_ns
-    result = replayed(given, row, ("--time", "open", "--time-scale", f"{scale:.6g}"), folder / f"open-{row.file}")
-    rates = {name: one["host_bytes"] / one["time"]["elapsed_ns"] for name, one in by_name(fast).items()}
-    return {"units": result["device"]["physical_units"], "rates": rates, **by_name(result)}
+    rates = {name: one["host_bytes"] / one["time"]["elapsed_ns"] for name, one in schemes.items()}
+    result, schemes = replayed(given, row, ("--time", "open", "--time-scale", f"{scale:.6g}"), folder / f"open-{row.file}")
+    return {"units": result["device"]["physical_units"], "rates": rates, **schemes}
 
 
 def mean_ratio(pairs: list[tuple[float, float]]) -> float:
