@@ -25,7 +25,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("scsi", &["ssd", "nvme"]),
     // A host: tests know it, and the command for `calibrate`.
     ("initiator", &[]),
-    ("replay", &["ssd", "trace", "lifetime", "placement"]),
+    ("collect", &["ssd", "placement"]),
+    (
+        "replay",
+        &["ssd", "trace", "lifetime", "placement", "collect"],
+    ),
     ("compare", &["ssd", "trace", "placement", "replay"]),
     (
         "advice",
@@ -61,7 +65,14 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("nvme-host", &["counters"]),
     (
         "steer",
-        &["ssd", "trace", "placement", "counters", "nvme-host"],
+        &[
+            "ssd",
+            "trace",
+            "placement",
+            "collect",
+            "counters",
+            "nvme-host",
+        ],
     ),
     (
         "doctor",

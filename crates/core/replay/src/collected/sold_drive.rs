@@ -123,13 +123,13 @@ impl SoldDrive {
     /// Writes survivors anew. `tag` names the rewrite, where requests take time.
     pub(super) fn rewrite(
         &mut self,
-        tag: impl FnOnce() -> u64,
+        tag: u64,
         pages: &[u32],
         handle: StreamId,
     ) -> Result<(), DeviceError> {
         match &mut self.device {
             AnyDevice::Counted(_) => self.write(0, pages, handle),
-            AnyDevice::Timed(timed) => timed.rewrite(&mut *self.relocation, tag(), pages, handle),
+            AnyDevice::Timed(timed) => timed.rewrite(&mut *self.relocation, tag, pages, handle),
         }
     }
 

@@ -8,6 +8,7 @@ mod naive;
 
 use std::collections::BTreeSet;
 
+use anabranch_collect::{handles_of, model_of};
 use anabranch_placement::SchemeSpec;
 use anabranch_ssd::{
     Config,
@@ -22,7 +23,7 @@ use naive::Naive;
 use super::{Lane, Start, UnfitLane};
 use crate::{
     clock::Clock,
-    collected::{Collected, Sent, handles_of, model_of},
+    collected::{Collected, Sent},
     draw::Draw,
     engine::Engine,
 };

@@ -1,48 +1,24 @@
 //! The choice between collecting and the host half alone, by a rehearsal of the latter on a drive of its own.
 
-use std::collections::VecDeque;
-
+use anabranch_collect::{Collector, Contest, Moved, model_of};
 use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
 use anabranch_ssd::{Config, Counters, StreamId};
 use anabranch_trace::{Io, KeptPages};
 
 use super::{Lane, LaneError, Start, UnfitLane};
 use crate::{
-    collected::{CannotCollect, CollectError, Collected, HostModel, model_of, relocation_of},
+    collected::{CannotCollect, CollectError, Collected, relocation_of},
     engine::Engine,
     pages::Pages,
 };
-
-/// Judgements per capacity of writes (our choice).
-const JUDGEMENTS_PER_CAPACITY: u64 = 16;
-/// Judgements back to which both are compared: half a capacity (our choice).
-const WINDOW: usize = 8;
-/// Judgements from when both collect to the first comparison: a capacity. Our choice: both collect the emptiest units of a
-/// new drive first, and who began earlier is still behind by that.
-const BEGIN: usize = 16;
-/// The share of a capacity that the half has copied once it collects, one in so many. Our choice: a few pages are copied
-/// long before.
-const COLLECTS: u64 = 64;
-/// Capacities of writes after which the bound holds: what was won or lost before does not count.
-const LEARNING_CAPACITIES: u64 = 2;
-/// The share of media pages by which collecting may be behind before the host gives up (our choice: a fifth of the bound
-/// of 0.5 % that the choice is to hold).
-const BEHIND: f64 = 0.001;
 
 /// The host half alone, rehearsed beside a host that collects.
 pub(super) struct HostRehearsal {
     /// None where the host collects whatever it costs.
     half: Option<Box<Lane>>,
-    logical_pages: u64,
-    next_at: u64,
-    /// The counts of both at the last judgements, since both collect.
-    past: VecDeque<Both>,
-    /// Judgements since both collect.
-    judgements: usize,
-    /// The counts of both from which the bound holds: zero until [`LEARNING_CAPACITIES`] are written.
-    since: Both,
+    contest: Contest,
     /// When the host forgets what it knew, and the policy and the model it begins anew with.
-    restart: Option<(u64, Policy, HostModel)>,
+    restart: Option<(u64, Policy, Collector)>,
 }
 
 /// The next thing a collecting host does, beside going on.
@@ -50,7 +26,7 @@ enum Turn {
     /// The host half alone is better: it takes over.
     GiveUp(Box<Lane>),
     /// The host forgets what it knew.
-    Restart(Policy, Box<HostModel>),
+    Restart(Policy, Box<Collector>),
 }
 
 impl HostRehearsal {
@@ -79,54 +55,26 @@ impl HostRehearsal {
 
     /// Compares both once in a while.
     fn turn(&mut self, ours: &Counters) -> Option<Turn> {
-        if ours.host_pages < self.next_at {
+        if !self.contest.is_due(ours.host_pages) {
             return None;
         }
-        self.next_at += (self.logical_pages / JUDGEMENTS_PER_CAPACITY).max(1);
-        let due = |(at, ..): &mut (u64, Policy, HostModel)| *at <= ours.host_pages;
-        if let Some((_, policy, model)) = self.restart.take_if(due) {
-            return Some(Turn::Restart(policy, Box::new(model)));
+        let due = |(at, ..): &mut (u64, Policy, Collector)| *at <= ours.host_pages;
+        if let Some((_, policy, collector)) = self.restart.take_if(due) {
+            return Some(Turn::Restart(policy, Box::new(collector)));
         }
-        let now = (*ours, *self.half.as_ref()?.counters());
-        if !has_begun(&now, self.logical_pages) {
+        let half = self.half.as_ref()?.counters();
+        if !self.contest.is_lost(moved(ours), moved(half)) {
             return None;
         }
-        if self.since.0.host_pages == 0
-            && ours.host_pages >= LEARNING_CAPACITIES * self.logical_pages
-        {
-            self.since = now;
-        }
-        self.judgements += 1;
-        self.past.push_back(now);
-        if self.past.len() <= WINDOW {
-            return None;
-        }
-        let then = self.past.pop_front()?;
-        if self.judgements <= BEGIN || !gives_up(&self.since, &then, &now) {
-            return None;
-        }
-        let half = self.half.take()?;
-        Some(Turn::GiveUp(half))
+        self.half.take().map(Turn::GiveUp)
     }
 }
 
-/// Counts of a host that collects, and of the host half alone.
-type Both = (Counters, Counters);
-
-/// Whether both collect. Whoever collects first is behind until the other does, too; a half that need not collect while we
-/// have copied twice as much is an answer by itself.
-fn has_begun(now: &Both, logical_pages: u64) -> bool {
-    let share = logical_pages / COLLECTS;
-    now.1.copied_pages >= share || now.0.copied_pages >= 2 * share
-}
-
-/// Whether collecting has cost more than the host half alone, both since `start` and since `then`.
-fn gives_up(start: &Both, then: &Both, now: &Both) -> bool {
-    let is_behind = |from: &Both| {
-        let (ours, half) = (now.0.since(&from.0), now.1.since(&from.1));
-        ours.media_pages() as f64 > half.media_pages() as f64 * (1.0 + BEHIND)
-    };
-    is_behind(start) && is_behind(then)
+fn moved(counters: &Counters) -> Moved {
+    Moved {
+        host_pages: counters.host_pages,
+        copied_pages: counters.copied_pages,
+    }
 }
 
 impl From<CollectError> for UnfitLane {
@@ -162,9 +110,9 @@ impl Lane {
                     .give_up(room)
                     .map_err(|problem| LaneError::Device { record, problem });
             }
-            Some(Turn::Restart(policy, model)) => {
+            Some(Turn::Restart(policy, collector)) => {
                 self.policy = policy;
-                collected.restart(*model);
+                collected.restart(*collector);
                 self.clock_pages = 0;
             }
             None => {}
@@ -228,17 +176,13 @@ impl Lane {
         let restart = (collection.restart > 0.0).then(|| {
             let at = (collection.restart * logical_pages as f64) as u64;
             let mut own = policy(spec, &model, start)?;
-            let model = HostModel::new(model.clone(), own.relocation_mut())?;
-            Ok::<_, UnfitLane>((at, own, model))
+            let collector = Collector::new(model.clone(), drive, own.relocation_mut())?;
+            Ok::<_, UnfitLane>((at, own, collector))
         });
         let mut lane = lane(own, collected, drive, start);
         lane.rehearsal = Some(Box::new(HostRehearsal {
             half: rehearsed,
-            logical_pages,
-            next_at: 0,
-            past: VecDeque::new(),
-            judgements: 0,
-            since: Both::default(),
+            contest: Contest::new(logical_pages),
             restart: restart.transpose()?,
         }));
         Ok(lane)
@@ -261,40 +205,4 @@ fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>)
     };
     lane.sample = start.shown.map(|shown| KeptPages::new(&[shown.sample]));
     lane
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counts(host_pages: u64, copied_pages: u64) -> Counters {
-        Counters {
-            host_pages,
-            copied_pages,
-            ..Counters::default()
-        }
-    }
-
-    #[test]
-    fn a_host_gives_up_that_is_behind_in_all_and_lately() {
-        let then = (counts(1000, 100), counts(1000, 100));
-        let none = Both::default();
-        let lately = |ours, half| gives_up(&none, &then, &(counts(2000, ours), counts(2000, half)));
-        assert!(lately(203, 200));
-        assert!(!lately(202, 200), "within the bound");
-        assert!(!lately(190, 200));
-        let ahead = (counts(1000, 100), counts(1000, 150));
-        let since = |ours, half| gives_up(&none, &ahead, &(counts(2000, ours), counts(2000, half)));
-        assert!(!since(220, 250), "behind lately, ahead in all");
-        let behind = (counts(1000, 150), counts(1000, 100));
-        let since =
-            |ours, half| gives_up(&none, &behind, &(counts(2000, ours), counts(2000, half)));
-        assert!(!since(250, 220), "behind in all, ahead lately");
-        let since =
-            |ours, half| gives_up(&ahead, &ahead, &(counts(2000, ours), counts(2000, half)));
-        assert!(
-            since(220, 250),
-            "ahead before the bound holds, behind since"
-        );
-    }
 }

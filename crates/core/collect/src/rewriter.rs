@@ -29,7 +29,7 @@ struct Chunk {
 
 /// The units that are being emptied, and the survivors under way.
 #[derive(Debug, Default)]
-pub(super) struct Rewriter {
+pub(crate) struct Rewriter {
     /// The units, of which the last is read; the first has this number.
     units: VecDeque<Emptying>,
     first_unit: u64,
@@ -48,23 +48,23 @@ pub(super) struct Rewriter {
 
 impl Rewriter {
     /// Begins with a unit that wins so many pages.
-    pub(super) fn begin(&mut self, emptying: Emptying, gain: u32) {
+    pub(crate) fn begin(&mut self, emptying: Emptying, gain: u32) {
         self.units.push_back(emptying);
         self.room += u64::from(gain);
     }
 
     /// The units that are being emptied.
-    pub(super) fn units(&self) -> impl Iterator<Item = &Emptying> {
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Emptying> {
         self.units.iter()
     }
 
     /// The unit whose survivors are read now; none where another one has to begin.
-    pub(super) fn unit_to_read(&mut self) -> Option<&mut Emptying> {
+    pub(crate) fn unit_to_read(&mut self) -> Option<&mut Emptying> {
         self.units.back_mut().filter(|unit| !unit.is_seen())
     }
 
     /// The first unit, if its survivors are all dealt with.
-    pub(super) fn take_emptied(&mut self) -> Option<Emptying> {
+    pub(crate) fn take_emptied(&mut self) -> Option<Emptying> {
         let is_read = |chunk: &Chunk| chunk.unit == self.first_unit;
         let is_emptied = !self.reading.iter().any(is_read);
         let emptied = self.units.front().filter(|unit| unit.is_seen());
@@ -74,17 +74,9 @@ impl Rewriter {
         Some(emptied)
     }
 
-    /// Forgets the units and what was read.
-    pub(super) fn clear(&mut self) {
-        self.first_unit += self.units.len() as u64;
-        self.units.clear();
-        self.reading.clear();
-        self.room = 0;
-    }
-
     /// Gives credit for what the host has written, up to so many pages in all, while so many survivors are left: as much as
     /// empties the units in time, times `haste`.
-    pub(super) fn wrote(&mut self, host_pages: u64, survivors: u32, haste: f64) {
+    pub(crate) fn wrote(&mut self, host_pages: u64, survivors: u32, haste: f64) {
         let pages = host_pages.saturating_sub(self.credited_pages);
         self.credited_pages = host_pages;
         let share = haste * f64::from(survivors) / self.room.max(1) as f64;
@@ -93,7 +85,7 @@ impl Rewriter {
     }
 
     /// Heeds the ends of reads and rewrites, by their names.
-    pub(super) fn ended(&mut self, tags: &[u64]) {
+    pub(crate) fn ended(&mut self, tags: &[u64]) {
         for tag in tags {
             match self.reading.iter_mut().find(|chunk| chunk.tag == *tag) {
                 Some(chunk) => chunk.is_read = true,
@@ -103,7 +95,7 @@ impl Rewriter {
     }
 
     /// The next survivors that were read, and their unit.
-    pub(super) fn next_read(&mut self) -> Option<(&mut Emptying, Vec<u32>)> {
+    pub(crate) fn next_read(&mut self) -> Option<(&mut Emptying, Vec<u32>)> {
         self.reading.front().filter(|chunk| chunk.is_read)?;
         let chunk = self.reading.pop_front()?;
         let unit = (chunk.unit - self.first_unit) as usize;
@@ -111,13 +103,13 @@ impl Rewriter {
     }
 
     /// Whether it is time to read more: at once where it is urgent, and as far as there is credit otherwise.
-    pub(super) fn may_read(&self, is_urgent: bool) -> bool {
+    pub(crate) fn may_read(&self, is_urgent: bool) -> bool {
         let under_way = self.reading.len() + self.writing.len();
         (is_urgent || self.credit > 0.0) && under_way < UNDER_WAY
     }
 
     /// Takes survivors of the last unit that are read now, and answers with the name of the read.
-    pub(super) fn reads(&mut self, pages: Vec<u32>) -> u64 {
+    pub(crate) fn reads(&mut self, pages: Vec<u32>) -> u64 {
         self.credit -= pages.len() as f64;
         let tag = self.next_tag();
         self.reading.push_back(Chunk {
@@ -130,7 +122,7 @@ impl Rewriter {
     }
 
     /// The name of a rewrite that begins now.
-    pub(super) fn writes(&mut self) -> u64 {
+    pub(crate) fn writes(&mut self) -> u64 {
         let tag = self.next_tag();
         self.writing.push(tag);
         tag

@@ -8,7 +8,7 @@ use anabranch_ssd::{
 
 /// One step of the model, to be repeated by the drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum ModelStep {
     /// So many of [`Steps::pages`] were programmed for a stream.
     Program(StreamId, u32, Origin),
     /// A stream's unit ended, full or not.
@@ -17,16 +17,16 @@ pub(super) enum Step {
 
 /// The steps that the model took since the drive repeated the last.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
-    pub(super) steps: Vec<Step>,
-    pub(super) pages: Vec<u32>,
+pub(crate) struct Steps {
+    pub(crate) steps: Vec<ModelStep>,
+    pub(crate) pages: Vec<u32>,
     /// Pages programmed in each stream's open unit.
     filled: Vec<u32>,
     pages_per_unit: u32,
 }
 
 impl Steps {
-    pub(super) fn new(streams: u16, pages_per_unit: u32) -> Steps {
+    pub(crate) fn new(streams: u16, pages_per_unit: u32) -> Steps {
         Steps {
             filled: vec![0; usize::from(streams)],
             pages_per_unit,
@@ -34,22 +34,27 @@ impl Steps {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.pages.clear();
     }
 
-    fn end(&mut self, stream: StreamId) {
+    /// A stream's unit has ended without a step of the model.
+    pub(crate) fn forget_unit(&mut self, stream: StreamId) {
         self.filled[stream.index()] = 0;
-        self.steps.push(Step::End(stream));
+    }
+
+    fn end(&mut self, stream: StreamId) {
+        self.forget_unit(stream);
+        self.steps.push(ModelStep::End(stream));
     }
 }
 
 /// A scheme's relocation whose device is the model.
 #[derive(Debug)]
-pub(super) struct Tap<'a> {
-    pub(super) relocation: &'a mut dyn Relocate,
-    pub(super) steps: &'a mut Steps,
+pub(crate) struct Tap<'a> {
+    pub(crate) relocation: &'a mut dyn Relocate,
+    pub(crate) steps: &'a mut Steps,
 }
 
 impl Relocate for Tap<'_> {
@@ -95,7 +100,7 @@ impl Relocate for Tap<'_> {
     fn appended(&mut self, stream: StreamId, pages: u32, origin: Origin) {
         self.relocation.appended(stream, pages, origin);
         let steps = &mut *self.steps;
-        steps.steps.push(Step::Program(stream, pages, origin));
+        steps.steps.push(ModelStep::Program(stream, pages, origin));
         steps.filled[stream.index()] += pages;
         if steps.filled[stream.index()] == steps.pages_per_unit {
             steps.end(stream);

@@ -1,6 +1,5 @@
 //! The reasons why a host cannot collect on a drive.
 
-use anabranch_ssd::{ConfigError, DeviceError, time::TimingError};
 use thiserror::Error;
 
 /// The reason why a host cannot collect on a drive.
@@ -63,15 +62,4 @@ pub enum CannotCollect {
         /// The scheme.
         scheme: String,
     },
-}
-
-/// The reason why collecting cannot begin.
-#[derive(Debug, Clone, PartialEq, Error)]
-pub(crate) enum CollectError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Time(#[from] TimingError),
-    #[error(transparent)]
-    Device(#[from] DeviceError),
 }
