@@ -1,5 +1,6 @@
 //! Report on a steered drive: a result of `steer`, and one self-contained page of it.
 
+mod collected;
 mod compared;
 mod screen;
 
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use anabranch_replay::Stands;
 use serde::{Deserialize, Serialize};
 
+pub use collected::HostCollected;
 pub use compared::{Compared, ComparedPeriod, ComparedWay, WafDifference, WafOfWays};
 
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
@@ -36,6 +38,9 @@ pub struct Steered {
     /// Comparison by the drive's own log, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     comparison: Option<Compared>,
+    /// Counts of a host that collects; nothing where the drive does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collected: Option<HostCollected>,
     /// Endurance of the drive in one stream and as steered, where it is known and there is an answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stands: Vec<Stands>,
@@ -89,6 +94,9 @@ struct Handle {
     handle: u64,
     r#for: String,
     written_bytes: u64,
+    /// Bytes that a host which collects wrote anew; older results have none.
+    #[serde(default)]
+    rewritten_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,11 @@
 //! no page lives there any more:      the unit is free                        empty_or_begin
 //! ```
 
+use std::io::{Read, Write};
+
 use anabranch_ssd::{
     Config, ConfigError, Device, DeviceError, Origin, PageRange, StreamId, relocate::Relocate,
+    state::StateError,
 };
 
 use crate::{
@@ -83,6 +86,59 @@ impl Collector {
             rewriter: Rewriter::default(),
             ahead: ahead(drive),
         })
+    }
+
+    /// Reads a model that was saved of a drive; nothing where it is one of another configuration. Its open units are ended, as
+    /// the drive's are when its handles are updated.
+    ///
+    /// # Errors
+    /// When it is damaged, or the scheme does not know its state.
+    pub fn load(
+        from: &mut dyn Read,
+        model: &Config,
+        drive: &Config,
+        relocation: &mut dyn Relocate,
+    ) -> Result<Option<Collector>, StateError> {
+        let mut steps = Steps::new(model.streams(), model.pages_per_unit);
+        let mut tap = Tap {
+            relocation,
+            steps: &mut steps,
+        };
+        let device = Device::load(from, &mut tap)?;
+        if device.config() != model {
+            return Ok(None);
+        }
+        steps.clear();
+        let mut collector = Collector {
+            device,
+            steps,
+            handles: handles_of(model),
+            rewriter: Rewriter::default(),
+            ahead: ahead(drive),
+        };
+        for handle in collector.handles.clone() {
+            collector.end_unit(handle);
+        }
+        Ok(Some(collector))
+    }
+
+    /// Writes the model. Units that are being emptied are given back to its lists: nothing may be under way.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn save(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        to: &mut dyn Write,
+    ) -> Result<(), StateError> {
+        let mut tap = Tap {
+            relocation,
+            steps: &mut self.steps,
+        };
+        for unit in std::mem::take(&mut self.rewriter).into_units() {
+            self.device.end_emptying(&mut tap, unit);
+        }
+        self.device.save(&tap, to)
     }
 
     /// The model.
@@ -183,12 +239,18 @@ impl Collector {
         self.rewriter.ended(tags);
     }
 
-    /// Moves the next survivors that were read, those that live in their unit yet. Answers whether there were any.
-    pub fn rewrite_next(&mut self, relocation: &mut dyn Relocate) -> bool {
+    /// Moves the next survivors that were read: those that live in their unit yet, and that `may` move. The others stay, and
+    /// their unit is emptied another time. Answers whether there were any.
+    pub fn rewrite_next(
+        &mut self,
+        relocation: &mut dyn Relocate,
+        may: impl FnMut(&u32) -> bool,
+    ) -> bool {
         self.advance(relocation, |model, tap, rewriter| {
-            let Some((unit, pages)) = rewriter.next_read() else {
+            let Some((unit, mut pages)) = rewriter.next_read() else {
                 return false;
             };
+            pages.retain(may);
             model.copy_survivors(tap, unit, &pages);
             true
         })
@@ -278,4 +340,57 @@ impl Collector {
 fn ahead(drive: &Config) -> u32 {
     let spare = drive.physical_units.saturating_sub(drive.logical_units());
     (spare / drive.reclaim_groups.max(1) / AHEAD).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_ssd::relocate::RelocationKind;
+
+    use super::*;
+
+    #[test]
+    fn a_model_that_was_saved_goes_on_and_has_lost_no_page() {
+        let config = Config {
+            host_streams: 3,
+            internal_streams: 1,
+            ..Config::new(256, 8, 44)
+        };
+        let mut relocation = RelocationKind::Gc.build(&config);
+        let mut collector = Collector::new(config.clone(), &config, &mut *relocation).unwrap();
+        let page_of = |step: u32| (step.wrapping_mul(2_654_435_761) >> 7) % 250;
+        let mut write = |collector: &mut Collector, step: u32| {
+            let page = page_of(step);
+            let stream = StreamId((page % 3) as u16);
+            let written = collector.write(&mut *relocation, PageRange::new(page, 1), stream);
+            written.unwrap();
+            while collector.empty_or_begin(&mut *relocation) {}
+            // A read that does not come to its end.
+            let _ = collector.next_survivors(true);
+        };
+        (0..700).for_each(|step| write(&mut collector, step));
+        assert!(collector.is_emptying());
+        let mut bytes = Vec::new();
+        collector.save(&mut *relocation, &mut bytes).unwrap();
+        let other = Config {
+            physical_units: 45,
+            ..config.clone()
+        };
+        let mut anew = RelocationKind::Gc.build(&config);
+        let mut read =
+            |config: &Config| Collector::load(&mut &bytes[..], config, config, &mut *anew).unwrap();
+        assert!(read(&other).is_none());
+        let mut loaded = read(&config).unwrap();
+        loaded.model().verify().unwrap();
+        let mapped = collector.model().mapped_pages();
+        assert_eq!(loaded.model().mapped_pages(), mapped);
+        for handle in 0..4 {
+            assert_eq!(loaded.room(StreamId(handle)), 8, "its units are ended");
+        }
+        for step in 700..1400 {
+            let written = PageRange::new(page_of(step), 1);
+            loaded.write(&mut *anew, written, StreamId(0)).unwrap();
+        }
+        loaded.model().verify().unwrap();
+        assert!(Collector::load(&mut &bytes[..40], &config, &config, &mut *anew).is_err());
+    }
 }

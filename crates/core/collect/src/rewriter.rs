@@ -7,7 +7,7 @@
 //!                                     the faster the fewer units are free
 //! the model has no unit to write to:  the host's request waits until the unit is empty
 //! survivors were read:                write those anew that live there yet
-//! no page lives there any more:       the unit is free
+//! all of them are written:            the unit is free
 //! ```
 
 use std::collections::VecDeque;
@@ -35,8 +35,10 @@ pub(crate) struct Rewriter {
     first_unit: u64,
     /// Survivors that are being read, in the order in which they are written.
     reading: VecDeque<Chunk>,
-    /// The names of rewrites under way.
-    writing: Vec<u64>,
+    /// The names of rewrites under way, and the numbers of the units whose survivors they are.
+    writing: Vec<(u64, u64)>,
+    /// The number of the unit whose survivors were handed out last.
+    moving: u64,
     last_tag: u64,
     /// Pages that the units win, less those that the host has written since.
     room: u64,
@@ -63,15 +65,21 @@ impl Rewriter {
         self.units.back_mut().filter(|unit| !unit.is_seen())
     }
 
-    /// The first unit, if its survivors are all dealt with.
+    /// The first unit, if its survivors are all dealt with, and lie elsewhere in the drive: before that it holds them still.
     pub(crate) fn take_emptied(&mut self) -> Option<Emptying> {
         let is_read = |chunk: &Chunk| chunk.unit == self.first_unit;
-        let is_emptied = !self.reading.iter().any(is_read);
+        let is_written = |writing: &(u64, u64)| writing.1 == self.first_unit;
+        let is_emptied = !self.reading.iter().any(is_read) && !self.writing.iter().any(is_written);
         let emptied = self.units.front().filter(|unit| unit.is_seen());
         let emptied = *emptied.filter(|_| is_emptied)?;
         self.units.pop_front();
         self.first_unit += 1;
         Some(emptied)
+    }
+
+    /// The units that are being emptied, when nothing is under way any more.
+    pub(crate) fn into_units(self) -> VecDeque<Emptying> {
+        self.units
     }
 
     /// Gives credit for what the host has written, up to so many pages in all, while so many survivors are left: as much as
@@ -89,7 +97,7 @@ impl Rewriter {
         for tag in tags {
             match self.reading.iter_mut().find(|chunk| chunk.tag == *tag) {
                 Some(chunk) => chunk.is_read = true,
-                None => self.writing.retain(|writing| writing != tag),
+                None => self.writing.retain(|writing| writing.0 != *tag),
             }
         }
     }
@@ -98,6 +106,7 @@ impl Rewriter {
     pub(crate) fn next_read(&mut self) -> Option<(&mut Emptying, Vec<u32>)> {
         self.reading.front().filter(|chunk| chunk.is_read)?;
         let chunk = self.reading.pop_front()?;
+        self.moving = chunk.unit;
         let unit = (chunk.unit - self.first_unit) as usize;
         Some((self.units.get_mut(unit)?, chunk.pages))
     }
@@ -124,7 +133,7 @@ impl Rewriter {
     /// The name of a rewrite that begins now.
     pub(crate) fn writes(&mut self) -> u64 {
         let tag = self.next_tag();
-        self.writing.push(tag);
+        self.writing.push((tag, self.moving));
         tag
     }
 

@@ -85,10 +85,10 @@ pub enum SchemeError {
         /// The scheme's name.
         scheme: String,
     },
-    /// The host collects in replays only.
+    /// The host collects where that is asked for in another way, or not at all.
     #[error(
-        "scheme `{scheme}`: a host collects in replays so far, not on a drive in use: leave out `+host`, and the host \
-         half works as ever"
+        "scheme `{scheme}`: `+host` is for replays. `steer --collect host` has the host collect on a drive in use; a served \
+         drive collects by itself: leave out `+host`"
     )]
     OnlyReplayed {
         /// The scheme's name.

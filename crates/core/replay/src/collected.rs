@@ -211,7 +211,10 @@ impl Collected {
         };
         let is_urgent = is_urgent || !timed.is_awaited();
         collector.ended(&timed.ended());
-        while self.advance(relocation, time_ns, Collector::rewrite_next)? {}
+        let rewrite_next = |collector: &mut Collector, relocation: &mut dyn Relocate| {
+            collector.rewrite_next(relocation, |_| true)
+        };
+        while self.advance(relocation, time_ns, rewrite_next)? {}
         while self.advance(relocation, time_ns, Collector::empty_or_begin)? || self.read(is_urgent)
         {
         }

@@ -104,6 +104,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "doctor",
             "calibrate",
             "initiator",
+            "collect",
             "replay",
             "compare",
             "advice",

@@ -334,16 +334,21 @@ impl<O: Observe> Device<O> {
     /// When there is no such host stream.
     pub fn finish_unit(&mut self, stream: StreamId) -> Result<u32, DeviceError> {
         self.check_stream(stream)?;
-        let slot = &mut self.open[stream.index()];
-        let Some(open) = slot.take_if(|open| open.filled > 0) else {
-            return Ok(0);
+        Ok(self.end_unit(stream))
+    }
+
+    /// The same for any stream there is, internal ones among them.
+    pub fn end_unit(&mut self, stream: StreamId) -> u32 {
+        let slot = self.open.get_mut(stream.index());
+        let Some(open) = slot.and_then(|slot| slot.take_if(|open| open.filled > 0)) else {
+            return 0;
         };
         let unwritten = self.config.pages_per_unit - open.filled;
         self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);
         self.counters.finished_units += 1;
         self.counters.unwritten_pages += u64::from(unwritten);
-        Ok(unwritten)
+        unwritten
     }
 
     fn check_range(&self, pages: PageRange) -> Result<(), DeviceError> {

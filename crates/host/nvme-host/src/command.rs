@@ -23,4 +23,6 @@ pub mod opcode {
     pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
     /// I/O Management Receive (I/O).
     pub const MANAGEMENT_RECEIVE: u8 = 0x12;
+    /// I/O Management Send (I/O).
+    pub const MANAGEMENT_SEND: u8 = 0x1d;
 }

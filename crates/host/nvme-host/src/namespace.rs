@@ -210,6 +210,26 @@ impl Namespace {
         placement::handles(|what, command, words, data| self.ask(what, command, words, data))
     }
 
+    /// Has placement handles go on with empty units (Reclaim Unit Handle Update; NVMe Base Specification 2.1, §7.4).
+    ///
+    /// # Errors
+    /// When the namespace has no Flexible Data Placement, or not these handles.
+    pub fn update_handles(&self, identifiers: &[u16]) -> Result<(), NamespaceError> {
+        const UPDATE: u32 = 1;
+        let Some(most) = identifiers.len().checked_sub(1) else {
+            return Ok(());
+        };
+        let mut data: Vec<u8> = identifiers
+            .iter()
+            .flat_map(|one| one.to_le_bytes())
+            .collect();
+        let command = (Queue::Io, opcode::MANAGEMENT_SEND, true);
+        // Their count is 0's based, in bits 31:16.
+        let words = [UPDATE | (most as u32) << 16, 0, 0, 0, 0, 0];
+        self.ask("update reclaim unit handles", command, words, &mut data)?;
+        Ok(())
+    }
+
     /// The configuration of Flexible Data Placement that is in force, as [`Configuration::in_force`] has it.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Requests of the block device, and the NVMe commands that perform them. Pure.
 
+use std::ops::Range;
+
 use anabranch_ssd::{PageRange, StreamId};
 use nix::libc::{EIO, ENODATA, ENOSPC, EOPNOTSUPP};
 
@@ -70,6 +72,16 @@ impl Request {
             _ => 0,
         }
     }
+
+    /// The pages that it changes, those in part among them; nothing where it changes none.
+    pub fn changed_pages(&self) -> Option<Range<u64>> {
+        let changes = matches!(
+            self.asked,
+            Action::Write { .. } | Action::Discard | Action::Zeroes { .. }
+        );
+        let end = (self.start_bytes + self.length_bytes).div_ceil(PAGE_BYTES);
+        changes.then_some(self.start_bytes / PAGE_BYTES..end)
+    }
 }
 
 /// Pages that lie within some bytes as a whole: what a discard makes free.
@@ -108,6 +120,57 @@ pub enum Command {
 }
 
 impl Command {
+    /// Joins another one of its kind and stream that begins where it ends, on the drive and in memory. Answers whether it did.
+    pub fn takes(&mut self, next: &Command) -> bool {
+        let ends_at = |start: u64, length: u32| start + u64::from(length);
+        match (self, *next) {
+            (
+                Command::Read {
+                    start_bytes,
+                    length_bytes,
+                    ..
+                },
+                Command::Read {
+                    start_bytes: next,
+                    length_bytes: more,
+                    ..
+                },
+            ) if ends_at(*start_bytes, *length_bytes) == next => {
+                *length_bytes += more;
+                true
+            }
+            (
+                Command::Write {
+                    start_bytes,
+                    length_bytes,
+                    stream,
+                    ..
+                },
+                Command::Write {
+                    start_bytes: next,
+                    length_bytes: more,
+                    stream: other,
+                    ..
+                },
+            ) if ends_at(*start_bytes, *length_bytes) == next && *stream == other => {
+                *length_bytes += more;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The stream to which it writes; zeroes are data of the default one.
+    pub fn written_stream(&self) -> Option<StreamId> {
+        match *self {
+            Command::Write { stream, .. } => Some(stream),
+            Command::Zeroes {
+                may_discard: false, ..
+            } => Some(StreamId::DEFAULT),
+            _ => None,
+        }
+    }
+
     /// Bytes that a drive may count as written by a host.
     pub fn written_bytes(&self) -> u64 {
         match *self {

@@ -22,6 +22,14 @@ impl Count {
 pub struct Counters {
     /// Bytes written to each stream, in the order of the drive's handles.
     pub written_bytes: Vec<Count>,
+    /// Bytes written anew to each stream, by a host that collects.
+    pub rewritten_bytes: Vec<Count>,
+    /// Reads and writes of survivors that the drive refused: these stay where they are.
+    pub failed_rewrites: Count,
+    /// Units that drive and model ended, since the drive's had another room than the model's.
+    pub ended_units: Count,
+    /// Requests that waited for a rewrite, or for room.
+    pub waits: Count,
     /// Bytes read.
     pub read_bytes: Count,
     /// Bytes discarded, zeroes that the drive may keep as holes included.
@@ -50,13 +58,19 @@ impl Counters {
     pub(crate) fn new(streams: usize) -> Counters {
         Counters {
             written_bytes: (0..streams).map(|_| Count::default()).collect(),
+            rewritten_bytes: (0..streams).map(|_| Count::default()).collect(),
             ..Counters::default()
         }
     }
 
-    /// Bytes that the drive counts as a host's: writes, and zeroes by command.
+    /// Bytes that the drive counts as a host's: writes, zeroes by command, and rewrites.
     pub fn host_bytes(&self) -> u64 {
-        self.all_written_bytes() + self.zeroed_bytes.get()
+        self.all_written_bytes() + self.zeroed_bytes.get() + self.all_rewritten_bytes()
+    }
+
+    /// Bytes written anew to all streams.
+    pub fn all_rewritten_bytes(&self) -> u64 {
+        self.rewritten_bytes.iter().map(Count::get).sum()
     }
 
     /// Bytes written to all streams.

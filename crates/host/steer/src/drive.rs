@@ -94,6 +94,7 @@ pub struct SteeredDrive {
     counted: Drive,
     endurance_group: u16,
     unit_bytes: Option<u64>,
+    reclaim_groups: u32,
     queue: PathBuf,
     /// A hash of its EUI-64, NGUID and UUID; 0 where it has none.
     unique: u64,
@@ -126,11 +127,8 @@ impl SteeredDrive {
         let abilities = abilities(&controller, &described, &block_queue(&plain), &title)?;
         let endurance_group = u16::from_le_bytes([byte(&described, 102), byte(&described, 103)]);
         let (directive, handles) = placement(&namespace, &controller, &title)?;
-        let unit_bytes = match directive {
-            Directive::Placement => {
-                let configuration = namespace.configuration(endurance_group).ok().flatten();
-                configuration.and_then(|one| one.unit_bytes())
-            }
+        let configuration = match directive {
+            Directive::Placement => namespace.configuration(endurance_group).ok().flatten(),
             Directive::Streams => None,
         };
         let unique = unique(&described, &namespace.identifiers()?);
@@ -150,7 +148,8 @@ impl SteeredDrive {
                 endurance_group,
             },
             endurance_group,
-            unit_bytes,
+            unit_bytes: configuration.as_ref().and_then(|one| one.unit_bytes()),
+            reclaim_groups: configuration.map_or(1, |one| one.groups()),
             queue: block_queue(&plain),
         })
     }
@@ -274,6 +273,11 @@ impl SteeredDrive {
     /// Bytes of a reclaim unit, where it says.
     pub fn unit_bytes(&self) -> Option<u64> {
         self.unit_bytes
+    }
+
+    /// Its reclaim groups; 1 where it does not say.
+    pub fn reclaim_groups(&self) -> u32 {
+        self.reclaim_groups
     }
 
     /// The namespace.

@@ -39,6 +39,7 @@
 //! ```
 
 mod abi;
+mod collecting;
 mod command;
 mod control;
 mod counters;
@@ -52,19 +53,24 @@ mod ledger;
 mod link;
 mod memory;
 mod opened;
+mod page_locks;
 mod placer;
 mod queue;
 mod requests;
 mod retry;
+mod rewrite_queue;
+mod rewrites;
 mod server;
 mod shared;
 mod split;
 mod stack;
 mod surroundings;
 mod take_over;
+mod unit_ends;
 mod waiting;
 mod writers;
 
+pub use collecting::Collecting;
 pub use control::features;
 pub use counters::{Count, Counters};
 pub use drive::{Abilities, Directive, Shape, SteeredDrive, hold};

@@ -1,11 +1,13 @@
 //! The host half of a scheme at work on one drive, asked request by request.
 
 use std::convert::Infallible;
+use std::io;
 
 use anabranch_placement::{Assign, KnownLifetimes, Policy, Write};
-use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
+use anabranch_ssd::{PageRange, StreamId, relocate::Relocate, state::StateError};
 use anabranch_trace::{ContextId, FileId, WriteHint};
 
+use crate::collecting::Collecting;
 use crate::split::Run;
 use crate::writers::{Writer, Writers};
 
@@ -17,7 +19,8 @@ pub trait Witness: Send {
     fn discarded(&mut self, pages: PageRange);
 }
 
-/// A scheme's host half, its clock, and who watches: asks it of what the block device is asked to do. Copies are the drive's.
+/// A scheme, its clock, and who watches: asks it of what the block device is asked to do. Copies are the drive's, or the host
+/// collects.
 pub struct Placer {
     scheme: Policy,
     now_pages: u64,
@@ -28,6 +31,7 @@ pub struct Placer {
     named: (usize, usize),
     /// Whether all pages go to the default stream, whatever the scheme decides.
     is_in_one: bool,
+    collecting: Option<Collecting>,
 }
 
 impl std::fmt::Debug for Placer {
@@ -51,14 +55,54 @@ impl Placer {
     /// A scheme that was built for as many streams as it may name. Blocks that a file system marks
     /// as its metadata or journal never meet the scheme where `metadata` names a stream for them.
     pub fn new(assign: Box<dyn Assign>, metadata: Option<StreamId>) -> Placer {
+        Placer::of(Policy::of_host(assign), metadata, None)
+    }
+
+    /// A whole scheme, and the model by which the host collects. Its streams are the model's handles.
+    pub fn collecting(scheme: Policy, collecting: Collecting) -> Placer {
+        Placer::of(scheme, None, Some(collecting))
+    }
+
+    fn of(scheme: Policy, metadata: Option<StreamId>, collecting: Option<Collecting>) -> Placer {
         Placer {
-            scheme: Policy::of_host(assign),
+            scheme,
             now_pages: 0,
             metadata,
             witness: None,
             named: (0, 0),
             is_in_one: false,
+            collecting,
         }
+    }
+
+    /// Leaves the collecting to the drive: from now on this host half places.
+    pub fn give_up_collecting(&mut self, half: Box<dyn Assign>) {
+        self.collecting = None;
+        self.scheme = Policy::of_host(half);
+        self.named = (0, 0);
+    }
+
+    /// The model of a host that collects; nothing once it has given up.
+    pub fn model(&self) -> Option<&Collecting> {
+        self.collecting.as_ref()
+    }
+
+    /// Writes the model of a host that collects, once the server has stopped. Answers whether there was one.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn save_model(&mut self, to: &mut dyn io::Write) -> Result<bool, StateError> {
+        let saved = self.collect(|model, relocation| model.save(relocation, to));
+        saved.transpose().map(|saved| saved.is_some())
+    }
+
+    /// Has the model of a host that collects do something, beside the scheme's device half.
+    pub(crate) fn collect<T>(
+        &mut self,
+        act: impl FnOnce(&mut Collecting, &mut dyn Relocate) -> T,
+    ) -> Option<T> {
+        let collecting = self.collecting.as_mut()?;
+        Some(act(collecting, self.scheme.relocation_mut()))
     }
 
     /// From now on all pages go to the default stream, or again where the scheme decides. The scheme is asked as before,
@@ -175,9 +219,13 @@ impl Placer {
             scheme,
             now_pages,
             witness,
+            collecting,
             ..
         } = self;
-        let perform = |_: &mut dyn Relocate, part: &Write, stream| {
+        let perform = |relocation: &mut dyn Relocate, part: &Write, stream| {
+            if let Some(collecting) = collecting {
+                collecting.write(relocation, part.pages, stream);
+            }
             wrote(part.pages, stream, now_pages, witness.as_deref_mut(), runs);
             Ok::<(), Infallible>(())
         };
@@ -189,6 +237,7 @@ impl Placer {
     pub fn zero(&mut self, pages: PageRange) {
         self.scheme.written_elsewhere(pages, self.now_pages);
         self.now_pages += u64::from(pages.count);
+        self.collect(|model, relocation| model.write(relocation, pages, StreamId::DEFAULT));
         if let Some(witness) = &mut self.witness {
             witness.wrote(pages, StreamId::DEFAULT);
         }
@@ -197,6 +246,7 @@ impl Placer {
     /// Pages were discarded: what they held has died.
     pub fn discard(&mut self, pages: PageRange) {
         self.scheme.discard(pages, self.now_pages);
+        self.collect(|model, _| model.discard(pages));
         if let Some(witness) = &mut self.witness {
             witness.discarded(pages);
         }

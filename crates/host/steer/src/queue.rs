@@ -27,6 +27,9 @@ const IDLE: types::Timespec = types::Timespec::new().sec(1);
 /// Until a command is asked for again; in memory for as long as the kernel may look at it.
 static PAUSE: types::Timespec = types::Timespec::new().nsec(retry::PAUSE_NS);
 
+/// Until a request that was held is looked at again (our choice: about as long as a drive takes to write).
+static HOLD: types::Timespec = types::Timespec::new().nsec(100_000);
+
 /// The parts of which a queue is made.
 pub struct Make {
     pub number: u16,
@@ -48,6 +51,8 @@ enum Of {
     Drive = 1,
     /// The pause before one is asked for again.
     Pause = 2,
+    /// The pause before a request that was held is looked at again.
+    Hold = 3,
 }
 
 /// Packs a completion's owner into 64 bits: kind, tag and the command's index.
@@ -132,7 +137,11 @@ impl Queue {
                         let step = self.requests.answered(tag, index, result, Instant::now);
                         self.take(tag, step)?;
                     }
-                    _ => self.issue(tag, index)?,
+                    2 => self.issue(tag, index)?,
+                    _ => {
+                        let step = self.requests.again(tag);
+                        self.take(tag, step)?;
+                    }
                 }
             }
         }
@@ -197,6 +206,10 @@ impl Queue {
             Step::Pause(index) => {
                 let pause = squeue::Entry128::from(opcode::Timeout::new(&PAUSE).build());
                 self.push(pause.user_data(word(Of::Pause, tag, index)))
+            }
+            Step::Hold => {
+                let pause = squeue::Entry128::from(opcode::Timeout::new(&HOLD).build());
+                self.push(pause.user_data(word(Of::Hold, tag, 0)))
             }
             Step::Wait => Ok(()),
             Step::Answer(result) => self.fetch(tag, abi::io::COMMIT_AND_FETCH, result),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use anabranch_ssd::PageRange;
+use anabranch_ssd::{PageRange, StreamId};
 use nix::libc::{EIO, EOPNOTSUPP};
 
 use crate::abi::NvmeCommand;
@@ -18,6 +18,10 @@ use crate::retry::is_cut_off;
 use crate::shared::Shared;
 use crate::split::{Piece, Run, pages_of, split};
 
+/// The most times that a write is held for want of room (our choice: half a second at the least). The model then goes on
+/// without the survivors, which the drive has to copy.
+const MOST_HOLDS: u32 = 5000;
+
 /// The next step of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -25,6 +29,8 @@ pub enum Step {
     Issue(Range<usize>),
     /// This command goes to the drive again, after a pause.
     Pause(usize),
+    /// It is looked at again, after a pause: a rewrite of its pages is under way, or the host that collects has no room.
+    Hold,
     /// Nothing: other commands of it are under way.
     Wait,
     /// The block device is answered.
@@ -41,6 +47,10 @@ struct Tag {
     /// Since when the drive lives and refuses commands of it that were cut off.
     lives_since: Option<Instant>,
     error: i32,
+    /// Times that it was held.
+    holds: u32,
+    /// Whether its pages are locked.
+    is_locked: bool,
     /// The list of ranges of a Deallocate.
     range: Box<[u8; 16]>,
 }
@@ -66,6 +76,8 @@ impl Requests {
             pending: 0,
             lives_since: None,
             error: 0,
+            holds: 0,
+            is_locked: false,
             range: Box::new([0; 16]),
         };
         Requests {
@@ -78,6 +90,24 @@ impl Requests {
 
     /// A tag brings a request.
     pub fn arrived(&mut self, tag: u16, request: Request) -> Step {
+        if let Some(place) = self.tags.get_mut(usize::from(tag)) {
+            (place.request, place.holds) = (request, 0);
+        }
+        self.begin(tag, request)
+    }
+
+    /// A request that was held is looked at again.
+    pub fn again(&mut self, tag: u16) -> Step {
+        match self.tags.get(usize::from(tag)).map(|place| place.request) {
+            Some(request) => self.begin(tag, request),
+            None => Step::Wait,
+        }
+    }
+
+    fn begin(&mut self, tag: u16, request: Request) -> Step {
+        if self.is_held(tag, &request) {
+            return Step::Hold;
+        }
         let mut commands = self.reuse(tag);
         self.plan(&request, tag, &mut commands);
         let count = commands.len();
@@ -90,10 +120,39 @@ impl Requests {
         }
         match (count, request.asked) {
             // Nothing goes to the drive: the answer is due at once, or the tag would never come back.
-            (0, Action::Unknown) => Step::Answer(-EOPNOTSUPP),
-            (0, _) => Step::Answer(0),
+            (0, asked) => {
+                self.unlock(tag);
+                let is_known = asked != Action::Unknown;
+                Step::Answer(if is_known { 0 } else { -EOPNOTSUPP })
+            }
             _ => Step::Issue(0..count),
         }
+    }
+
+    /// Whether a request has to wait for a host that collects. Else its pages are locked until it is answered.
+    fn is_held(&mut self, tag: u16, request: &Request) -> bool {
+        let (Some(locks), Some(place)) = (&self.shared.locks, self.tags.get_mut(usize::from(tag)))
+        else {
+            return false;
+        };
+        let changed = request.changed_pages();
+        if let Some(pages) = changed.clone() {
+            let placer = self.shared.placer.lock();
+            let placer = placer.unwrap_or_else(PoisonError::into_inner);
+            let count = u32::try_from(pages.end - pages.start).unwrap_or(u32::MAX);
+            let is_write = matches!(request.asked, Action::Write { .. });
+            let may_wait = is_write && place.holds < MOST_HOLDS;
+            let has_no_room =
+                may_wait && placer.model().is_some_and(|model| model.should_wait(count));
+            if has_no_room || !locks.begin(pages) {
+                self.shared.counters.waits.add(u64::from(place.holds == 0));
+                place.holds = place.holds.saturating_add(1);
+                return true;
+            }
+        }
+        place.is_locked = changed.is_some();
+        locks.arrived();
+        false
     }
 
     fn reuse(&mut self, tag: u16) -> Vec<Command> {
@@ -163,9 +222,13 @@ impl Requests {
     }
 
     fn zero(&self, pages: PageRange) {
+        let placer = self.shared.placer.lock();
+        let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
+        if let Some(locks) = &self.shared.locks {
+            locks.begin_write(StreamId::DEFAULT.index());
+        }
         if pages.count > 0 {
-            let placer = self.shared.placer.lock();
-            placer.unwrap_or_else(PoisonError::into_inner).zero(pages);
+            placer.zero(pages);
         }
     }
 
@@ -187,13 +250,18 @@ impl Requests {
         let placer = shared.placer.lock();
         let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
         let unknown = placer.place(pages, is_metadata, &**writers, &mut self.runs);
-        drop(placer);
         split(
             request.start_bytes,
             length_bytes,
             &self.runs,
             &mut self.pieces,
         );
+        if let Some(locks) = &shared.locks {
+            // IMPORTANT: under the placer's lock. The model has these pages already, and the drive has not.
+            let streams = self.pieces.iter().map(|piece| piece.stream.index());
+            streams.for_each(|stream| locks.begin_write(stream));
+        }
+        drop(placer);
         let counters = &shared.counters;
         counters.writes.add(1);
         counters.split_writes.add(u64::from(self.pieces.len() > 1));
@@ -259,13 +327,34 @@ impl Requests {
         if place.error == 0 {
             place.error = error;
         }
-        if let (0, Some(command)) = (error, place.commands.get(index)) {
-            count(&shared.counters, command);
+        if let Some(command) = place.commands.get(index) {
+            if let (Some(locks), Some(stream)) = (&shared.locks, command.written_stream()) {
+                locks.end_write(stream.index());
+            }
+            if error == 0 {
+                count(&shared.counters, command);
+            }
         }
         place.pending = place.pending.saturating_sub(1);
-        match place.pending {
-            0 => Step::Answer(finish(shared, &place.request, place.error)),
-            _ => Step::Wait,
+        if place.pending > 0 {
+            return Step::Wait;
+        }
+        let answer = finish(shared, &place.request, place.error);
+        self.unlock(tag);
+        Step::Answer(answer)
+    }
+
+    /// All commands of a request are done: its pages may be rewritten again.
+    fn unlock(&mut self, tag: u16) {
+        let (Some(locks), Some(place)) = (&self.shared.locks, self.tags.get_mut(usize::from(tag)))
+        else {
+            return;
+        };
+        locks.answered();
+        if std::mem::take(&mut place.is_locked)
+            && let Some(pages) = place.request.changed_pages()
+        {
+            locks.end(pages);
         }
     }
 }

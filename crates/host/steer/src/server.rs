@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use anabranch_nvme_host::Namespace;
 use nix::libc::{EBUSY, O_EXCL};
 
 use crate::abi::{Info, Parameters, feature};
@@ -21,8 +22,10 @@ use crate::error::SteerError;
 use crate::guard::Guard;
 use crate::ledger::{self, Ledger};
 use crate::link;
+use crate::page_locks::PageLocks;
 use crate::placer::Placer;
 use crate::queue::{Make, Queue};
+use crate::rewrite_queue::RewriteQueue;
 use crate::shared::{Shared, slowest};
 use crate::surroundings;
 use crate::waiting::{PATIENCE, PAUSE, disk_of, find, inherit};
@@ -104,6 +107,9 @@ impl Server {
                 directive: drive.directive(),
                 handles: options.handles.clone(),
             },
+            locks: placer
+                .model()
+                .map(|_| PageLocks::new(options.handles.len())),
             placer: Mutex::new(placer),
             writers: RwLock::new(Arc::new(NoWriters)),
             counters: Counters::new(options.handles.len()),
@@ -154,6 +160,7 @@ impl Server {
         let device = Arc::new(device);
         self.device = Some(device.clone());
         self.start_queues(&device, failed)?;
+        self.start_rewrites(failed)?;
         if self.took_over {
             // What the dead server had asked of the drive must not come after what we ask for.
             self.drive.wait_idle()?;
@@ -211,6 +218,29 @@ impl Server {
                 Err(_) => return Err(SteerError::Unfit("a queue's thread died".to_owned())),
             }
         }
+        Ok(())
+    }
+
+    /// Has the drive begin a unit with each handle, and starts the thread, if the host collects.
+    fn start_rewrites(&mut self, failed: &Sender<SteerError>) -> Result<(), SteerError> {
+        if self.shared.locks.is_none() {
+            return Ok(());
+        }
+        let namespace = Namespace::open(self.drive.namespace().path())?;
+        namespace.update_handles(&self.shared.target.handles)?;
+        let drive = self.drive.namespace().as_fd().try_clone_to_owned();
+        let drive = drive.map_err(SteerError::io("open again", self.drive.namespace().path()))?;
+        let (shared, failed) = (Arc::clone(&self.shared), failed.clone());
+        let most_bytes = self.drive.abilities().most_bytes;
+        let thread = thread::Builder::new()
+            .name(format!("steer-{}-collects", self.info.device))
+            .spawn(move || {
+                let queue = RewriteQueue::new(shared, drive, namespace, most_bytes);
+                if let Err(error) = queue.and_then(RewriteQueue::run) {
+                    let _ = failed.send(error);
+                }
+            });
+        self.threads.push(thread.map_err(SteerError::Ring)?);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::command::Target;
 use crate::counters::Counters;
 use crate::ledger::Ledger;
+use crate::page_locks::PageLocks;
 use crate::placer::Placer;
 use crate::retry::Controllers;
 use crate::writers::Writers;
@@ -16,6 +17,8 @@ pub struct Shared {
     pub target: Target,
     pub placer: Mutex<Placer>,
     pub writers: RwLock<Arc<dyn Writers>>,
+    /// Of a host that collects.
+    pub locks: Option<PageLocks>,
     pub counters: Counters,
     pub ledger: Ledger,
     pub controllers: Controllers,

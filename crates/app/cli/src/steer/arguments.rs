@@ -41,6 +41,15 @@ pub enum Metadata {
     Scheme,
 }
 
+/// Collector of units that are mostly dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Collect {
+    /// The drive, by its own rule
+    Drive,
+    /// The host: it writes what lives there anew, where the whole scheme says
+    Host,
+}
+
 /// Numbers as `0-3,7`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handles(pub Vec<u16>);
@@ -73,6 +82,9 @@ impl FromStr for Handles {
 fn wrong(text: &str) -> String {
     format!("`{text}` is neither a number nor a range such as 0-7")
 }
+
+/// Spare flash of a drive whose spare nobody told, as a share of its size (our choice).
+pub const SPARE: f64 = 0.07;
 
 /// A share of the drive's size, as `--over-provisioning` takes it.
 fn spare(text: &str) -> Result<f64, String> {
@@ -122,9 +134,13 @@ pub struct SteerArguments {
     /// metadata and journals, unless `--metadata` says otherwise [default: all of FDP's; stream identifiers 0-7]
     #[arg(long, value_name = "LIST")]
     pub handles: Option<Handles>,
-    /// Place of what the file system marks as its metadata or journal
-    #[arg(long, default_value = "apart")]
-    pub metadata: Metadata,
+    /// Place of what the file system marks as its metadata or journal [default: apart; with `--collect host` scheme]
+    #[arg(long)]
+    pub metadata: Option<Metadata>,
+    /// Collector of units that are mostly dead: by `host`, the whole scheme is at work on an FDP drive as sold. Writes of the
+    /// host rise by what it writes anew, which a warranty counts; `--spare` has to be told
+    #[arg(long, value_name = "WHO", default_value = "drive", requires = "device")]
+    pub collect: Collect,
     /// Queues of the block device, a thread each [default: processors, 4 at most]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub queues: Option<u16>,
@@ -169,9 +185,9 @@ pub struct SteerArguments {
     #[arg(long, value_name = "FILE", requires = "compare_every")]
     pub compare_file: Option<PathBuf>,
     /// Spare flash that the drive is taken to have, by the scheme and by that model, as a share of its size: drives do
-    /// not tell theirs (our choice of default); as `--over-provisioning` of `replay`, 7% or 0.07
-    #[arg(long, value_name = "SHARE", default_value = "7%", value_parser = spare)]
-    pub spare: f64,
+    /// not tell theirs; as `--over-provisioning` of `replay`, 7% or 0.07 [default: 7%, our choice]
+    #[arg(long, value_name = "SHARE", value_parser = spare)]
+    pub spare: Option<f64>,
     /// Lifetimes of contexts: read at the start if the file is there; what is learned joins it every minute and at
     /// the end
     #[arg(long, value_name = "FILE", alias = "profile")]

@@ -1,7 +1,8 @@
 //! The file that keeps the models of a drive from a clean end of steering to the next start.
 //!
 //! A line of JSON that says what is modelled. Then, for each sample, the drive in one stream and the steered one: the
-//! length (u64, little-endian), and the drive as `anabranch_ssd` saves it.
+//! length (u64, little-endian), and the drive as `anabranch_ssd` saves it. Last, where the host collects, in the same way the
+//! model by which it does.
 
 use std::{
     fs::{self, File},
@@ -34,7 +35,21 @@ struct Header {
     relocation: String,
     rate: Rate,
     samples: usize,
+    /// The model of a host that collects.
+    #[serde(default)]
+    host: Option<HostHeader>,
 }
+
+/// The model by which a host collects, in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostHeader {
+    pub scheme: String,
+    /// Bytes that hosts had written to the drive by its own log: more mean that others wrote since.
+    pub drive_host_bytes: u64,
+}
+
+/// The model by which a host collects, as it is kept.
+pub type KeptHost = (HostHeader, Vec<u8>);
 
 /// The file, if one was named, and the drive that it is of.
 pub struct KeptModels {
@@ -59,29 +74,14 @@ impl KeptModels {
         let Some(path) = &self.path else {
             return Ok(None);
         };
-        let refuse =
-            |why: &str| CommandError::wrong_use(format!("--models {}: {why}", path.display()));
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                // One that cannot be written is better known now than at the end.
-                WholeFile::create(path)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(refuse(&error.to_string())),
+        let refuse = |why: &str| self.refuse(why);
+        let Some((mut file, found)) = self.open()? else {
+            // One that cannot be written is better known now than at the end.
+            WholeFile::create(path)?;
+            return Ok(None);
         };
-        let mut file = BufReader::new(file);
-        let mut line = Vec::new();
-        (file.by_ref().take(MOST_HEADER_BYTES))
-            .read_until(b'\n', &mut line)
-            .map_err(|error| refuse(&error.to_string()))?;
-        let found: Header = serde_json::from_slice(&line)
-            .map_err(|_| refuse("it holds no models of a drive: name another file"))?;
-        if found.drive != self.drive {
-            let other = format!("it is of {}: name another file, or remove it", found.drive);
-            return Err(refuse(&other));
-        }
-        let pairs = if found == self.header(model, samples) {
+        let host = found.host.clone();
+        let pairs = if found == self.header(model, samples, host) {
             read_pairs(&mut file, model, samples).map_err(|error| refuse(&error))?
         } else {
             None
@@ -93,6 +93,59 @@ impl KeptModels {
             ));
         }
         Ok(pairs)
+    }
+
+    fn refuse(&self, why: &str) -> CommandError {
+        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        CommandError::wrong_use(format!("--models {}: {why}", path.display()))
+    }
+
+    /// The file behind its first line, and what that says; nothing where there is none.
+    fn open(&self) -> Result<Option<(BufReader<File>, Header)>> {
+        let Some(path) = &self.path else {
+            return Ok(None);
+        };
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.refuse(&error.to_string())),
+        };
+        let mut file = BufReader::new(file);
+        let mut line = Vec::new();
+        (file.by_ref().take(MOST_HEADER_BYTES))
+            .read_until(b'\n', &mut line)
+            .map_err(|error| self.refuse(&error.to_string()))?;
+        let found: Header = serde_json::from_slice(&line)
+            .map_err(|_| self.refuse("it holds no models of a drive: name another file"))?;
+        if found.drive != self.drive {
+            let other = format!("it is of {}: name another file, or remove it", found.drive);
+            return Err(self.refuse(&other));
+        }
+        Ok(Some((file, found)))
+    }
+
+    /// Reads the model by which a host collects; nothing where the file has none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeptModels::take`].
+    pub fn take_host(&self) -> Result<Option<KeptHost>> {
+        let Some((mut file, found)) = self.open()? else {
+            return Ok(None);
+        };
+        let Some(host) = found.host else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        for _ in 0..=found.samples.saturating_mul(2) {
+            let mut length = [0; 8];
+            let cut = |_| self.refuse("it is cut");
+            file.read_exact(&mut length).map_err(cut)?;
+            bytes.clear();
+            let mut block = file.by_ref().take(u64::from_le_bytes(length));
+            block.read_to_end(&mut bytes).map_err(cut)?;
+        }
+        Ok(Some((host, bytes)))
     }
 
     /// Removes the file, once steering has begun: what a killed server leaves must not pass for the present.
@@ -114,12 +167,13 @@ impl KeptModels {
     /// # Errors
     ///
     /// Those of the file.
-    pub fn keep(&self, model: &Model, pairs: &[Pair]) -> Result {
+    pub fn keep(&self, model: &Model, pairs: &[Pair], host: Option<&KeptHost>) -> Result {
         let Some(path) = &self.path else {
             return Ok(());
         };
         let mut file = WholeFile::create(path)?;
-        let header = serde_json::to_vec(&self.header(model, pairs.len()));
+        let named = host.map(|(header, _)| header.clone());
+        let header = serde_json::to_vec(&self.header(model, pairs.len(), named));
         let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(CommandError::work);
         put(&header.map_err(CommandError::work)?)?;
         put(b"\n")?;
@@ -129,16 +183,21 @@ impl KeptModels {
             put(&(bytes.len() as u64).to_le_bytes())?;
             put(&bytes)?;
         }
+        if let Some((_, bytes)) = host {
+            put(&(bytes.len() as u64).to_le_bytes())?;
+            put(bytes)?;
+        }
         Ok(file.finish()?)
     }
 
-    fn header(&self, model: &Model, samples: usize) -> Header {
+    fn header(&self, model: &Model, samples: usize, host: Option<HostHeader>) -> Header {
         Header {
             anabranch_models: VERSION,
             drive: self.drive.clone(),
             relocation: model.kind.to_string(),
             rate: model.rate,
             samples,
+            host,
         }
     }
 }
@@ -221,7 +280,7 @@ mod tests {
         assert!(file.take(&model, 1).unwrap().is_none());
         let mut whole = pairs(&model);
         write(&mut whole, 0, 5000);
-        file.keep(&model, &whole).unwrap();
+        file.keep(&model, &whole, None).unwrap();
         let mut again = file.take(&model, 1).unwrap().unwrap();
         assert!(path.exists(), "a start that is refused loses nothing");
         file.forget().unwrap();
@@ -242,7 +301,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("models");
         let (model, file) = (model(), KeptModels::new(Some(&path), "drive".to_owned()));
-        let keep = || file.keep(&model, &pairs(&model)).unwrap();
+        let keep = || file.keep(&model, &pairs(&model), None).unwrap();
         keep();
         let other = KeptModels::new(Some(&path), "another".to_owned());
         assert!(other.take(&model, 1).is_err() && path.exists());

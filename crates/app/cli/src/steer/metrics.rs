@@ -103,7 +103,30 @@ fn count(text: &mut Exposition, counters: &Counters, handles: &[u16]) {
         "Bytes written to each handle",
         written,
     );
+    let rewritten = handles.iter().zip(&counters.rewritten_bytes);
+    let rewritten = rewritten.map(|(handle, bytes)| (label("handle", handle), bytes.get() as f64));
+    text.family(
+        "rewritten_bytes",
+        Metric::Counter,
+        "Bytes written anew to each handle by a host that collects",
+        rewritten,
+    );
     for (name, help, count) in [
+        (
+            "failed_rewrites",
+            "Survivors that stay where they are",
+            &counters.failed_rewrites,
+        ),
+        (
+            "ended_units",
+            "Ended, as drive and model differed",
+            &counters.ended_units,
+        ),
+        (
+            "waits",
+            "Requests that waited for a host that collects",
+            &counters.waits,
+        ),
         ("read_bytes", "Bytes read", &counters.read_bytes),
         ("discarded_bytes", "Discarded", &counters.discarded_bytes),
         ("zeroed_bytes", "Zeroes by command", &counters.zeroed_bytes),

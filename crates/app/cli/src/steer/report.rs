@@ -6,7 +6,9 @@ use anabranch_compare::EnduranceOptions;
 use anabranch_nvme_host::Written;
 use anabranch_probe::HandoverCounts;
 use anabranch_replay::Stands;
-use anabranch_report::{Cell, Column, Compared, Grid, Look, ratio_within, stands_table};
+use anabranch_report::{
+    Cell, Column, Compared, Grid, HostCollected, Look, ratio_within, stands_table,
+};
 use anabranch_steer::{Counters, Server};
 use anabranch_trace::{Rate, Tenant};
 use comfy_table::{Table, presets};
@@ -104,6 +106,8 @@ pub struct SteerReport<'a> {
     pub stands: Vec<Stands>,
     /// The comparison by the drive's own log, where it was asked for.
     pub comparison: Option<Compared>,
+    /// The counts of a host that collects.
+    pub collected: Option<HostCollected>,
 }
 
 impl SteerReport<'_> {
@@ -156,6 +160,9 @@ impl SteerReport<'_> {
 
     /// Adds the limits of the drive's log and of the models to the limitations.
     fn limit(&mut self, limits: &Limits) {
+        let collected = self.collected.iter();
+        self.limitations
+            .extend(collected.flat_map(HostCollected::limitations));
         self.limitations.extend(limits.unmodelled.clone());
         if limits.is_counted_with_others && self.drive.is_some() {
             let words =
@@ -166,15 +173,17 @@ impl SteerReport<'_> {
 
     /// The bytes written by each handle, as JSON.
     fn handles_json(&self) -> Vec<Value> {
-        let written = &self.server.counters().written_bytes;
-        let handles = self.handles.iter().zip(written).enumerate();
+        let counters = self.server.counters();
+        let counts = counters.written_bytes.iter().zip(&counters.rewritten_bytes);
+        let handles = self.handles.iter().zip(counts).enumerate();
         handles
-            .map(|(stream, (handle, written))| {
+            .map(|(stream, (handle, (written, rewritten)))| {
                 json!({
                     "handle": handle,
                     "stream": stream,
                     "for": self.place(stream),
                     "written_bytes": written.get(),
+                    "rewritten_bytes": rewritten.get(),
                 })
             })
             .collect()
@@ -208,6 +217,7 @@ impl SteerReport<'_> {
             },
             "verdict": self.verdict,
             "comparison": self.comparison,
+            "collected": self.collected.as_ref().map(collected_json),
             "stands": self.stands,
             "handles": self.handles_json(),
             "written_bytes": counters.all_written_bytes(),
@@ -249,15 +259,19 @@ impl SteerReport<'_> {
         let counters = self.server.counters();
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header(["handle", "for", "written"]);
-        for (stream, (handle, written)) in
-            self.handles.iter().zip(&counters.written_bytes).enumerate()
+        let collects = self.collected.is_some();
+        let heads = ["handle", "for", "written", "written anew"];
+        table.set_header(&heads[..if collects { 4 } else { 3 }]);
+        let counts = counters.written_bytes.iter().zip(&counters.rewritten_bytes);
+        for (stream, (handle, (written, rewritten))) in self.handles.iter().zip(counts).enumerate()
         {
-            table.add_row([
+            let mut row = vec![
                 handle.to_string(),
                 self.place(stream).to_owned(),
                 bytes(written.get()),
-            ]);
+            ];
+            row.extend(collects.then(|| bytes(rewritten.get())));
+            table.add_row(row);
         }
         let mut text = format!("{table}\n{}\n", line(counters, self.drive, None));
         for line in tenants::report_lines(&self.tenants, &self.limitations, "note: ") {
@@ -301,9 +315,19 @@ impl SteerReport<'_> {
         for words in self.verdict.iter().chain(by_log) {
             text += &format!("{words}\n");
         }
+        if let Some(collected) = &self.collected {
+            text += &format!("{}\n", collected.words());
+        }
         text += &stands_table(&self.stands, &Look::default());
         text
     }
+}
+
+/// The counts of a host that collects, and the sentence on them.
+fn collected_json(collected: &HostCollected) -> Value {
+    let mut told = json!(collected);
+    told["words"] = json!(collected.words());
+    told
 }
 
 /// The table of the compared periods.

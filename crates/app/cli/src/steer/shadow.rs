@@ -22,7 +22,10 @@ use anabranch_ssd::{
 use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
 use anabranch_trace::{Rate, Sample};
 
-use super::{arguments::Shadow as Wanted, kept_models::KeptModels};
+use super::{
+    arguments::Shadow as Wanted,
+    kept_models::{KeptHost, KeptModels},
+};
 use crate::error::{CommandError, Result};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
@@ -281,12 +284,16 @@ impl Shadow {
         (self.counted(), missed, self.model.clone())
     }
 
-    /// Lets the models come to the end, and keeps them; the witness must be gone. With the counts comes the outcome of
-    /// keeping.
-    pub fn finish(self, kept: &KeptModels) -> ((Counted, u64, Model), Result) {
+    /// Lets the models come to the end, and keeps them beside that of a host that collects; the witness must be gone. With the
+    /// counts comes the outcome of keeping.
+    pub fn finish(
+        self,
+        kept: &KeptModels,
+        host: Option<&KeptHost>,
+    ) -> ((Counted, u64, Model), Result) {
         let (counted, missed) = (self.counted, self.missed);
         let is_kept = match self.thread.join() {
-            Ok(drives) => kept.keep(&self.model, &drives),
+            Ok(drives) => kept.keep(&self.model, &drives, host),
             Err(_) => Err(CommandError::work(anyhow::anyhow!("the models are lost"))),
         };
         let counted = *counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -402,10 +409,7 @@ pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Mode
     let logical_pages = drive.abilities().bytes / PAGE_BYTES;
     let physical = (logical_pages as f64 * (1.0 + spare)) as u64;
     let fewest = logical_pages.div_ceil(pages_per_unit) + 4;
-    let kind = match drive.directive() {
-        Directive::Placement => RelocationKind::Fdp,
-        Directive::Streams => RelocationKind::Mixed,
-    };
+    let kind = relocation(drive);
     let mut config = Config {
         page_bytes: small(PAGE_BYTES * one_of),
         host_streams: streams,
@@ -421,6 +425,14 @@ pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Mode
         kind,
         rate,
         kept_bytes: 0,
+    }
+}
+
+/// The relocation of a drive, by its kind.
+pub fn relocation(drive: &SteeredDrive) -> RelocationKind {
+    match drive.directive() {
+        Directive::Placement => RelocationKind::Fdp,
+        Directive::Streams => RelocationKind::Mixed,
     }
 }
 
@@ -502,7 +514,7 @@ mod tests {
             }
         }
         drop(witness);
-        let ((counted, missed, _), is_kept) = shadow.finish(&nowhere());
+        let ((counted, missed, _), is_kept) = shadow.finish(&nowhere(), None);
         is_kept.unwrap();
         assert_eq!(missed, 0);
         counted

@@ -93,11 +93,39 @@ fn finish(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {words}");
 }
 
+/// The way in which a drive is used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// As it is, and recorded.
+    Recorded,
+    /// Steered, with so much spare: the drive collects.
+    Steered(f64),
+    /// Steered, with so much spare: the host collects.
+    Collected(f64),
+}
+
+/// A way to collect on the drive that is steered, and the size of its units: a host needs some hundred.
+#[derive(Debug, Clone, Copy)]
+struct Collection {
+    scheme: &'static str,
+    unit: &'static str,
+    way: fn(f64) -> Way,
+}
+
+const BY_DRIVE: Collection = Collection {
+    scheme: "anabranch",
+    unit: "1MiB",
+    way: Way::Steered,
+};
+const BY_HOST: Collection = Collection {
+    scheme: "anabranch+host",
+    unit: "256KiB",
+    way: Way::Collected,
+};
+
 impl Workload {
-    fn drive(&self) -> [&'static str; 6] {
-        [
-            "--device", "fdp-8ruh", "--size", self.size, "--unit", "1MiB",
-        ]
+    fn drive(&self, unit: &'static str) -> [&'static str; 6] {
+        ["--device", "fdp-8ruh", "--size", self.size, "--unit", unit]
     }
 
     /// Requirements of the guest.
@@ -120,19 +148,28 @@ impl Workload {
 /// The drive's log of a run.
 #[derive(Debug, Clone, Copy)]
 struct Had {
-    host_bytes: f64,
+    /// Bytes that the program and its file system wrote: without those that a host which collects wrote anew.
+    written_bytes: f64,
+    /// Bytes of flash for each of them.
     waf: f64,
 }
 
-/// One run on a fresh drive: recorded, or steered on a drive that has so much spare.
-fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report, Had) {
-    let served = Served::start(&workload.drive());
+/// One run on a fresh drive.
+fn run(workload: &Workload, file_system: &str, unit: &'static str, way: Way) -> (Report, Had) {
+    let served = Served::start(&workload.drive(unit));
+    let spare = match way {
+        Way::Recorded => 0.0,
+        Way::Steered(spare) | Way::Collected(spare) => spare,
+    };
+    let is_recorded = way == Way::Recorded;
+    let is_collected = matches!(way, Way::Collected(_));
     let mut variables = served.variables();
     let words = |name, value: &str| (name, value.to_owned());
     variables.extend([
         words("FILE_SYSTEM", file_system),
-        words("RECORD", if steered.is_none() { "yes" } else { "" }),
-        ("SPARE", steered.unwrap_or_default().to_string()),
+        words("RECORD", if is_recorded { "yes" } else { "" }),
+        words("COLLECT", if is_collected { "host" } else { "drive" }),
+        ("SPARE", spare.to_string()),
         words("PROGRAM", workload.name),
     ]);
     let directory = tempfile::tempdir().unwrap();
@@ -142,9 +179,17 @@ fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report,
     report.output("work");
     let log = report.json("log");
     let bytes = |key: &str| log[key].as_f64().unwrap();
+    let rewritten_bytes = if is_collected {
+        let collected = &report.json("steered")["collected"];
+        eprintln!("{}", collected["words"]);
+        collected["rewritten_bytes"].as_f64().unwrap()
+    } else {
+        0.0
+    };
+    let written_bytes = bytes("hbmw") - rewritten_bytes;
     let had = Had {
-        host_bytes: bytes("hbmw"),
-        waf: bytes("mbmw") / bytes("hbmw"),
+        written_bytes,
+        waf: bytes("mbmw") / written_bytes,
     };
     served.stop();
     (report, had)
@@ -154,25 +199,26 @@ fn run(workload: &Workload, file_system: &str, steered: Option<f64>) -> (Report,
 struct Promise {
     /// WAF without streams.
     plain: f64,
-    /// WAF with `anabranch`'s host half.
+    /// WAF as it is steered.
     steered: f64,
     /// The drive's spare, as a share of its size.
     spare: f64,
 }
 
-fn promised(workload: &Workload, trace: &[u8]) -> Promise {
+fn promised(workload: &Workload, collection: Collection, trace: &[u8]) -> Promise {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("app.parquet");
     fs::write(&path, trace).unwrap();
     let mut replay = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-    replay.arg("replay").arg(&path).args(workload.drive());
-    replay.args([
-        "--relocation",
-        "fdp",
-        "--scheme",
-        "baseline,anabranch",
-        "--json",
-    ]);
+    let drive = workload.drive(collection.unit);
+    replay.arg("replay").arg(&path).args(drive);
+    let half = if collection.scheme.contains('+') {
+        ""
+    } else {
+        "+fdp"
+    };
+    let schemes = format!("baseline+fdp,{}{half}", collection.scheme);
+    replay.args(["--scheme", &schemes, "--json"]);
     let output = replay.output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
@@ -199,19 +245,22 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// Runs one after the other, each recorded, replayed and steered; a line for each.
-fn chain(workload: &Workload, file_system: &str) {
+fn chain(workload: &Workload, file_system: &str, collection: Collection) {
     let (mut promises, mut found) = (Vec::new(), Vec::new());
     let name = workload.name;
     eprintln!(
-        "{name} on {file_system}: MiB, WAF had without streams and replayed; MiB, WAF had with anabranch, and promised"
+        "{name} on {file_system}: MiB, WAF had without streams and replayed; MiB, WAF had with {}, and promised",
+        collection.scheme
     );
     let runs: u32 = amount(RUNS.0, RUNS.1).parse().unwrap();
     for _ in 0..runs {
-        let (report, plain) = run(workload, file_system, None);
+        let unit = collection.unit;
+        let (report, plain) = run(workload, file_system, unit, Way::Recorded);
         was_captured(&report);
-        let promise = promised(workload, &report.bytes("trace"));
-        let (_, steered) = run(workload, file_system, Some(promise.spare));
-        let mib = |had: Had| had.host_bytes / f64::from(1 << 20);
+        let promise = promised(workload, collection, &report.bytes("trace"));
+        let way = (collection.way)(promise.spare);
+        let (_, steered) = run(workload, file_system, unit, way);
+        let mib = |had: Had| had.written_bytes / f64::from(1 << 20);
         eprintln!(
             "| {name}, {file_system} | {:.0} | {:.3} | {:.3} | {:.0} | {:.3} | {:.3} |",
             mib(plain),
@@ -239,20 +288,26 @@ fn chain(workload: &Workload, file_system: &str) {
 
 /// A test for each program on each file system.
 macro_rules! chains {
-    ($($test:ident: $workload:ident on $file_system:literal;)*) => {$(
+    ($($test:ident: $workload:ident on $file_system:literal, $collection:ident;)*) => {$(
         #[test]
         #[ignore = "two guests a run, minutes each: make test-guest"]
         fn $test() {
-            chain(&$workload, $file_system);
+            chain(&$workload, $file_system, $collection);
         }
     )*};
 }
 
 chains! {
-    what_a_replay_promises_of_rocksdb_on_ext4_is_had: ROCKSDB on "ext4";
-    what_a_replay_promises_of_rocksdb_on_xfs_is_had: ROCKSDB on "xfs";
-    what_a_replay_promises_of_sqlite_on_ext4_is_had: SQLITE on "ext4";
-    what_a_replay_promises_of_sqlite_on_xfs_is_had: SQLITE on "xfs";
-    what_a_replay_promises_of_postgres_on_ext4_is_had: POSTGRES on "ext4";
-    what_a_replay_promises_of_postgres_on_xfs_is_had: POSTGRES on "xfs";
+    what_a_replay_promises_of_rocksdb_on_ext4_is_had: ROCKSDB on "ext4", BY_DRIVE;
+    what_a_replay_promises_of_rocksdb_on_xfs_is_had: ROCKSDB on "xfs", BY_DRIVE;
+    what_a_replay_promises_of_sqlite_on_ext4_is_had: SQLITE on "ext4", BY_DRIVE;
+    what_a_replay_promises_of_sqlite_on_xfs_is_had: SQLITE on "xfs", BY_DRIVE;
+    what_a_replay_promises_of_postgres_on_ext4_is_had: POSTGRES on "ext4", BY_DRIVE;
+    what_a_replay_promises_of_postgres_on_xfs_is_had: POSTGRES on "xfs", BY_DRIVE;
+    what_a_replay_promises_of_rocksdb_collected_by_the_host_on_ext4_is_had: ROCKSDB on "ext4", BY_HOST;
+    what_a_replay_promises_of_rocksdb_collected_by_the_host_on_xfs_is_had: ROCKSDB on "xfs", BY_HOST;
+    what_a_replay_promises_of_sqlite_collected_by_the_host_on_ext4_is_had: SQLITE on "ext4", BY_HOST;
+    what_a_replay_promises_of_sqlite_collected_by_the_host_on_xfs_is_had: SQLITE on "xfs", BY_HOST;
+    what_a_replay_promises_of_postgres_collected_by_the_host_on_ext4_is_had: POSTGRES on "ext4", BY_HOST;
+    what_a_replay_promises_of_postgres_collected_by_the_host_on_xfs_is_had: POSTGRES on "xfs", BY_HOST;
 }

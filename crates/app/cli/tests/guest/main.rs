@@ -13,6 +13,7 @@
 mod between;
 mod captured;
 mod chain;
+mod collects;
 #[path = "../command/mod.rs"]
 mod command;
 mod doctor;

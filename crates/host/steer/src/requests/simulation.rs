@@ -6,11 +6,14 @@
 //! `ANABRANCH_SEEDS=FROM..TO` says which seeds; a failure prints the command that repeats it.
 
 mod absence;
+mod asking;
 mod drive;
+mod ends;
 mod model;
 mod places;
 #[path = "../../../nvme/tests/simulation/random.rs"]
 mod random;
+mod rewriting;
 #[path = "../../../nvme/tests/simulation/seeds.rs"]
 #[allow(clippy::print_stderr)]
 mod seeds;
@@ -23,7 +26,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anabranch_ssd::StreamId;
-use anabranch_trace::{ContextId, FileId, WriteHint};
 use nix::libc::EOPNOTSUPP;
 
 use super::{Requests, Step};
@@ -35,14 +37,15 @@ use crate::ledger::Ledger;
 use crate::retry::{PAUSE_NS, is_cut_off};
 use crate::shared::Shared;
 use crate::take_over::Facts;
-use crate::writers::{KnownWriters, Writer, Writers};
+use crate::writers::{KnownWriters, Writers};
 use absence::Surroundings;
 use drive::{Drive, GONE, LIVE, RESETTING, Version};
 use model::{FlushBegun, Model};
 use places::{memory, page_of, pages_of, place, sectors_of};
 use random::Random;
+use rewriting::Rewriting;
 use seeds::{SeedReport, seeds};
-use server::{controllers, shared};
+use server::{Kind, controllers, shared};
 
 const SEEDS: Range<u64> = 0..2000;
 /// The command that runs them.
@@ -67,6 +70,8 @@ struct Waiting {
     /// The stream of each page of a write.
     streams: Vec<u16>,
     flush: Option<FlushBegun>,
+    /// It waits for a host that collects.
+    is_held: bool,
     /// The drive refused a part of it by its own word, was gone, or cut commands off for too long.
     may_fail: bool,
 }
@@ -101,6 +106,8 @@ struct World {
     under_way: Vec<UnderWay>,
     /// When which command is issued again.
     paused: Vec<(u64, u16, usize)>,
+    /// A host that collects, in every other world.
+    rewriting: Option<Rewriting>,
     /// The counts that this server must have.
     counted: Counters,
     events: BTreeMap<&'static str, u64>,
@@ -112,13 +119,20 @@ impl World {
         let directive = random.one_of(&[Directive::Placement, Directive::Streams]);
         let drive = Drive::new(SECTORS, directive, &mut random);
         let writers = Arc::new(KnownWriters::default());
-        let metadata = random.one_in(2).then_some(METADATA);
+        let collects = random.one_in(2);
+        let metadata = (!collects && random.one_in(2)).then_some(METADATA);
         let reached = Arc::new(Mutex::new(LIVE));
         let controllers = controllers(&directory, &reached);
         let surroundings = Surroundings::new(&mut random);
         let ledger = Ledger::of_process(&surroundings.facts(&drive));
-        let shared = shared(&drive, &writers, metadata, controllers, ledger);
+        let kind = if collects {
+            Kind::Collecting(random.one_in(2))
+        } else {
+            Kind::Plain(metadata)
+        };
+        let shared = shared(&drive, &writers, kind, controllers, ledger);
         World {
+            rewriting: collects.then(|| Rewriting::new(&shared)),
             server: Requests::new(Arc::clone(&shared), DEPTH),
             lends: random.one_in(2),
             random,
@@ -167,6 +181,9 @@ impl World {
 
     /// A pause ends, a reset ends, or the drive does a command: any.
     fn go_on(&mut self) {
+        if self.random.one_in(2) && self.rewrite_on() {
+            return;
+        }
         if self.drive.reach == RESETTING && self.random.one_in(20) {
             self.reach(LIVE);
         }
@@ -257,6 +274,7 @@ impl World {
                 let at_ms = self.now_ms + u64::from(PAUSE_NS) / 1_000_000;
                 self.paused.push((at_ms, tag, index));
             }
+            Step::Hold => unreachable!("it has not begun"),
             Step::Wait => {}
             Step::Answer(answer) => self.answered(tag, answer),
         }
@@ -299,75 +317,30 @@ impl World {
             data,
             streams,
             flush,
+            is_held: false,
             may_fail: request.asked == Action::Unknown,
         };
         self.waiting.insert(tag, waiting);
         self.arrive(tag);
     }
 
-    fn version(&mut self) -> Version {
-        self.last += 1;
-        self.last
-    }
-
-    fn any_request(&mut self) -> Option<Request> {
-        let asked = match self.random.below(100) {
-            0..=49 => Action::Write {
-                is_metadata: self.random.one_in(8),
-                forced: self.random.one_in(6),
-            },
-            50..=74 => Action::Read,
-            75..=84 => Action::Flush,
-            85..=91 => Action::Discard,
-            92..=98 => Action::Zeroes {
-                may_discard: self.random.one_in(2),
-            },
-            _ => Action::Unknown,
-        };
-        let block = 1 << self.drive.block_shift;
-        let blocks = (SECTORS * SECTOR_BYTES / block) as u64;
-        let first = self.random.below(blocks);
-        let most = (64 * SECTOR_BYTES / block) as u64;
-        let count = (1 + self.random.below(most)).min(blocks - first);
-        let (first, count) = match asked {
-            Action::Flush => (0, 0),
-            _ => (first, count),
-        };
-        let request = Request {
-            asked,
-            start_bytes: first * block as u64,
-            length_bytes: count * block as u64,
-        };
-        let own = sectors_of(&request);
-        let overlaps = |other: &Waiting| {
-            let other = sectors_of(&other.request);
-            own.start < other.end && other.start < own.end
-        };
-        (!self.waiting.values().any(overlaps)).then_some(request)
-    }
-
-    /// Runs of pages have a writer each, or none that is known.
-    fn tell_writers(&mut self, sectors: &Range<usize>) {
-        let mut page = page_of(sectors.start);
-        let end = page_of(sectors.end - 1) + 1;
-        while page < end {
-            let next = end.min(page + 1 + self.random.below(4));
-            let writer = Writer {
-                context: ContextId(self.random.below(4) as u32),
-                file: FileId(0),
-                hint: WriteHint::NotSet,
-                tenant: 0,
-            };
-            if !self.random.one_in(5) {
-                self.writers.record(page..next, writer);
-            }
-            page = next;
-        }
-    }
-
     /// A request comes to the server, perhaps for the second time.
     fn arrive(&mut self, tag: u16) {
         let waiting = self.waiting.get_mut(&tag).expect("a request");
+        waiting.is_held = false;
+        let step = self.server.arrived(tag, waiting.request);
+        self.begun(tag, step);
+    }
+
+    /// The server has begun with a request, or holds it.
+    fn begun(&mut self, tag: u16, step: Step) {
+        let waiting = self.waiting.get_mut(&tag).expect("a request");
+        if step == Step::Hold {
+            let is_first = !std::mem::replace(&mut waiting.is_held, true);
+            self.counted.waits.add(is_first.into());
+            return self.count("requests held");
+        }
+        waiting.is_held = false;
         let request = waiting.request;
         let counted = &self.counted;
         match request.asked {
@@ -397,7 +370,6 @@ impl World {
             Action::Flush => counted.flushes.add(1),
             Action::Read | Action::Unknown => {}
         }
-        let step = self.server.arrived(tag, request);
         self.take(tag, step);
     }
 
@@ -459,24 +431,29 @@ impl World {
         self.reach(RESETTING);
         self.drive.has_forgotten |=
             self.drive.directive == Directive::Streams && self.random.one_in(2);
+        let rewrites = self.cut_off_rewrites();
         for (one, answer) in self.cut_off() {
             self.answer(&one, answer);
         }
+        self.hear_of_rewrites(rewrites);
     }
 
     /// The drive goes for ever.
     fn be_gone(&mut self) {
         self.count("drives gone");
         self.reach(GONE);
+        let rewrites = self.cut_off_rewrites();
         for (one, answer) in self.cut_off() {
             self.answer(&one, answer);
         }
+        self.hear_of_rewrites(rewrites);
     }
 
     /// The server is killed, and another takes over when the drive is idle: it is asked everything again, and knows no
     /// writers.
     fn kill(&mut self) {
         self.count("servers killed");
+        self.cut_off_rewrites();
         self.cut_off();
         if !self.may_go_on() {
             self.is_refused = true;
@@ -510,13 +487,15 @@ impl World {
         let controllers = controllers(&self.directory, &self.reached);
         let ledger = Ledger::of_process(&facts);
         ledger.add_sent(sent);
-        self.shared = shared(
-            &self.drive,
-            &self.writers,
-            self.metadata,
-            controllers,
-            ledger,
-        );
+        let kind = match self.rewriting {
+            Some(_) => Kind::Collecting(self.random.one_in(2)),
+            None => Kind::Plain(self.metadata),
+        };
+        self.shared = shared(&self.drive, &self.writers, kind, controllers, ledger);
+        self.rewriting = self
+            .rewriting
+            .is_some()
+            .then(|| Rewriting::new(&self.shared));
         self.server = Requests::new(Arc::clone(&self.shared), DEPTH);
         self.counted = Counters::new(STREAMS.into());
     }
@@ -531,7 +510,7 @@ impl World {
         self.drive.fails = false;
         self.drive.is_stubborn = false;
         let mut steps = 0;
-        while !self.waiting.is_empty() {
+        while !self.waiting.is_empty() || self.is_rewriting() {
             steps += 1;
             assert!(steps < MOST_STEPS, "requests hang");
             self.now_ms += 10;
@@ -582,6 +561,9 @@ fn whatever_happens_nothing_is_lost_and_each_page_is_where_its_writer_s_stream_i
         "requests failed",
     ];
     let others = [
+        "requests held",
+        "survivors rewritten",
+        "hosts that left the collecting to the drive",
         "commands asked for again",
         "written without a stream",
         "changes while no server was there",

@@ -1,23 +1,30 @@
 // The page of a steered drive, put together from what `steer` told at its end.
 
 /** The write amplifications that are known: the drive's own, and those of its model. */
-function wafRows({ drive, shadow }) {
+function wafRows({ drive, shadow, collected }) {
   return [
+    { key: "collected", name: "for each byte written by users, rewrites included", value: collected?.waf },
     { key: "drive", name: "the drive's own", value: drive.waf, host_bytes: drive.host_bytes, media_bytes: drive.media_bytes },
-    { key: "modelled", name: "by the models, as steered", value: shadow?.steered.waf },
+    { key: "modelled", name: collected ? "by the models, the host half alone" : "by the models, as steered", value: shadow?.steered.waf },
     { key: "one_stream", name: "by the models, in one stream", value: shadow?.baseline.waf },
   ].filter((row) => row.value !== null && row.value !== undefined);
 }
 
 function steeredHeadline(steered) {
   const { drive, config } = steered;
-  if (drive.waf === null) return `${config.scheme} steered ${tellBytes(steered.written_bytes)} to ${drive.model}.`;
-  return `Steered by ${config.scheme}, each byte written cost ${drive.model} ${tellRatioExactly(drive.waf)} bytes of flash.`;
+  const waf = steered.collected ? steered.collected.waf : drive.waf;
+  if (waf === null) return `${config.scheme} steered ${tellBytes(steered.written_bytes)} to ${drive.model}.`;
+  return `Steered by ${config.scheme}, each byte written cost ${drive.model} ${tellRatioExactly(waf)} bytes of flash.`;
 }
 
 function steeredFacts(steered) {
-  const { drive, shadow } = steered;
+  const { drive, shadow, collected } = steered;
   const facts = [];
+  if (collected) {
+    facts.push(fact("Written anew by the host", tellBytes(collected.rewritten_bytes), "survivors of units that it emptied"));
+    if (collected.copied_bytes !== null) facts.push(fact("Copied by the drive", tellBytes(collected.copied_bytes), "by its log"));
+    facts.push(fact("Counted by a warranty", tellBytes(collected.warranty_bytes), "what the host wrote, and wrote anew"));
+  }
   if (drive.waf !== null) {
     facts.push(fact("The drive's own WAF", tellRatioExactly(drive.waf), `${tellBytes(drive.media_bytes)} of flash for ${tellBytes(drive.host_bytes)}, by its log`));
   }
@@ -43,7 +50,7 @@ function steeredVerdict(steered) {
   if (shadow?.missed_requests > 0) warnings.push(`${tellCount(shadow.missed_requests)} requests came too fast for the model, which did not see them.`);
   if (steered.unplaced_bytes > 0) warnings.push(`${tellBytes(steered.unplaced_bytes)} were written without a stream: the drive had forgotten its streams.`);
   for (const warning of warnings) section.append(html("p", { class: "warning", role: "note" }, warning));
-  for (const words of [steered.verdict, steered.comparison?.verdict]) if (words) section.append(html("p", { class: "lead" }, `${words}.`));
+  for (const words of [steered.verdict, steered.comparison?.verdict, steered.collected?.words]) if (words) section.append(html("p", { class: "lead" }, `${words}.`));
   return section;
 }
 
@@ -93,6 +100,7 @@ function handlesFigure({ handles }) {
       column("handle", "handle", (row) => row.handle),
       column("for", "for", (row) => row.for, null, { text: true }),
       column("written_bytes", "written", (row) => row.written_bytes, tellBytes),
+      column("rewritten_bytes", "written anew", (row) => row.rewritten_bytes, tellBytes),
     ], handles, { label: "bytes of each handle" }));
 }
 
@@ -100,6 +108,9 @@ function countsFigure(steered) {
   const names = ["written_bytes", "read_bytes", "discarded_bytes", "zeroed_bytes", "unplaced_bytes", "writes", "split_writes", "flushes", "errors",
     "repeated_commands", "unknown_pages", "metadata_pages"];
   const rows = names.map((key) => ({ key, value: steered[key] }));
+  for (const [key, value] of Object.entries(steered.collected ?? {})) {
+    if (typeof value === "number" && !key.endsWith("waf")) rows.push({ key: `collected.${key}`, value });
+  }
   for (const [key, value] of Object.entries(steered.handover ?? {})) rows.push({ key: `handover.${key}`, value });
   for (const [model, counted] of [["shadow.steered", steered.shadow?.steered], ["shadow.baseline", steered.shadow?.baseline]]) {
     for (const key of counted ? ["host_pages", "copied_pages"] : []) rows.push({ key: `${model}.${key}`, value: counted[key] });

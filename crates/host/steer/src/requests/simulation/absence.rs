@@ -156,6 +156,7 @@ impl World {
     /// The host loses power: nobody waits any more. What the drive has then is what may be.
     pub fn lose_power(&mut self) {
         self.count("powers lost");
+        self.cut_off_rewrites();
         self.cut_off();
         self.waiting.clear();
         self.drive.lose_power(&mut self.random);
