@@ -1,6 +1,7 @@
 """Replays recordings in three contests, whole schemes, the host half, and collected by the host, and compares them.
 
 Use: host_collection.py ANABRANCH [-o FOLDER] [--parts N] [--victim RULE] [--spare SHARE] [--folder NAME] [--option WORD]... [NAME...]
+     host_collection.py ANABRANCH [-o FOLDER] --data NAME [--handles]
   --parts   cuts each erase unit in so many [default: 1]
   --victim  the drive's victim rule [default: greedy]
   --folder  `.`, `held-out`, `looked-at`, `generations` or `fresh` below traces/; more than one with commas [default: .]
@@ -8,6 +9,8 @@ Use: host_collection.py ANABRANCH [-o FOLDER] [--parts N] [--victim RULE] [--spa
   --option  one more word for each replay, `--option=--streams --option=4`
   --data    in place of one table: all recordings that choices were made by, and those of `fresh`, on drives as recorded and of eight
             times as many units, for both kinds of victims; a row each in lab/data/NAME.csv, for scripts/tables.py
+  --handles with --data: these recordings on drives of eight times as many units and greedy victims, with 2, 4 and 8 handles, initially
+            and persistently isolated (the drives of fdp_handles.py)
 Markdown on standard output: WAF of each row, mean copies by program, and rows beyond a bound.
 """
 
@@ -21,11 +24,15 @@ from pathlib import Path
 from statistics import median
 
 from contests import CHOSEN_BY, FRESH, LATE, TRACES, Row, keep, mean_copies, recordings, replay
+from fdp_handles import HANDLES, profile
+
+SETS = ((CHOSEN_BY, "chosen by"), (FRESH, "fresh"))
 
 
-def schemes(name: str) -> list[str]:
+def schemes(name: str, relocation: str = "gc") -> list[str]:
     """The schemes of each replay: whole, by the host always and by choice, the host half, and those of others."""
-    return [name, f"{name}+host:host-collects=always", f"{name}+host", f"{name}+gc", "manual+gc", "baseline+gc"]
+    always = f"{name}+host:host-collects=always"
+    return [name, always, f"{name}+host", *(f"{half}+{relocation}" for half in (name, "manual", "baseline"))]
 
 
 def change(ours: float, theirs: float) -> str:
@@ -60,19 +67,20 @@ def summary(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
               f"{100 * max(whole.values()):+.2f} % ({max(whole, key=whole.get)})")
 
 
-def replayed(given: argparse.Namespace, names: list[str], folders: tuple[Path, ...], parts: int, victim: str) -> dict[Row, dict[str, dict]]:
-    """The results of each recording whose drive a host can collect on."""
+def replayed(
+    given: argparse.Namespace, names: list[str], folders: tuple[Path, ...], parts: int, victim: str, drive: tuple[str, ...] = ()
+) -> dict[Row, dict[str, dict]]:
+    """The results of each recording whose drive a host can collect on; `drive` are words of its own for each replay."""
     results = {}
     for row in recordings(folders):
         if given.names and row.name not in given.names:
             continue
-        row = row.on(parts, given.spare)
-        row = row._replace(drive=(*row.drive, "--victim", victim, *given.option))
-        # The binary and the schemes decide what is there already.
-        key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names)).encode()).hexdigest()[:8]
+        row = row.on(parts, given.spare, victim)
+        # The binary, the schemes and the drive's own words decide what is there already.
+        key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names, given.option, drive)).encode()).hexdigest()[:8]
         output = given.output / key / row.file
         try:
-            result = replay(given.anabranch, row, names, output)
+            result = replay(given.anabranch, row._replace(drive=(*row.drive, *given.option, *drive)), names, output)
         except subprocess.CalledProcessError:
             # The command has told why: the drive has too few units for a host that collects.
             continue
@@ -86,23 +94,52 @@ HEAD = "| " + " | ".join(
 ) + " |"
 
 
+def above_half(results: dict[Row, dict[str, dict]], ours: str, half: str) -> list[str]:
+    """How many recordings are above the half, by more than 0.5 % of the WAF from the second capacity on; the worst; how many gave up."""
+    late = {row.name: one[ours][LATE] / one[half][LATE] - 1 for row, one in results.items()}
+    worst = max(late, key=late.get)
+    gave_up = sum(one[ours]["collected"]["given_up_at_bytes"] is not None for one in results.values())
+    return [str(sum(one > 0.005 for one in late.values())), f"{100 * late[worst]:+.2f} % {worst}", str(gave_up)]
+
+
 def cases(given: argparse.Namespace, names: list[str]) -> list[str]:
-    """Mean copies by program in the three contests, a line for each kind of drive. A row is above the half where its WAF from the second
-    capacity on is by more than 0.5 %."""
+    """Mean copies by program in the three contests, a line for each kind of drive."""
     lines = []
-    for folders, title in ((CHOSEN_BY, "chosen by"), (FRESH, "fresh")):
+    for folders, title in SETS:
         for parts in (1, 8):
             for victim in ("greedy", "cost-benefit"):
                 results = replayed(given, names, folders, parts, victim)
                 whole, always, ours, half = names[:4]
                 copies = {name: mean_copies({row: one[name]["waf"] for row, one in results.items()}) for name in names}
-                late = {row.name: one[ours][LATE] / one[half][LATE] - 1 for row, one in results.items()}
-                worst = max(late, key=late.get)
                 cells = [f"{len(results)} {title}", str(int(median(one["units"] for one in results.values()))), victim]
                 cells += [f"{copies[name]:.4f}" for name in (whole, half, ours)]
-                cells += [change(copies[ours], copies[half]), change(copies[always], copies[half])]
-                cells += [str(sum(one > 0.005 for one in late.values())), f"{100 * late[worst]:+.2f} % {worst}"]
-                cells += [str(sum(one[ours]["collected"]["given_up_at_bytes"] is not None for one in results.values()))]
+                cells += [change(copies[ours], copies[half]), change(copies[always], copies[half]), *above_half(results, ours, half)]
+                lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+HANDLES_HEAD = "| " + " | ".join(
+    ("recordings", "handles", "isolated", "`baseline+fdp`", "`manual+fdp`", "host half", "collected", "whole", "half beside `manual+fdp`")
+    + ("collected beside the half", "above the half", "at worst", "gave up")
+) + " |"
+
+
+def by_handles(given: argparse.Namespace) -> list[str]:
+    """Mean copies by program of the contests, a line for each drive with handles. Firmware of its own has streams in place of handles."""
+    lines = []
+    for folders, title in SETS:
+        for handles in HANDLES:
+            firmware = replayed(given, [given.scheme], folders, 8, "greedy", ("--streams", str(handles)))
+            for isolation in ("initially", "persistently"):
+                names = schemes(given.scheme, "fdp")[2:]
+                device = profile(given.output / f"{handles}-{isolation}", handles, isolation)
+                results = replayed(given, names, folders, 8, "greedy", ("--device", str(device)))
+                ours, half, manual, ordinary = names
+                copies = {name: mean_copies({row: one[name]["waf"] for row, one in results.items()}) for name in names}
+                whole = mean_copies({row: firmware[row][given.scheme]["waf"] for row in results})
+                cells = [f"{len(results)} {title}", str(handles), isolation]
+                cells += [*(f"{copies[name]:.4f}" for name in (ordinary, manual, half, ours)), f"{whole:.4f}"]
+                cells += [change(copies[half], copies[manual]), change(copies[ours], copies[half]), *above_half(results, ours, half)]
                 lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -119,11 +156,12 @@ def main() -> None:
     parser.add_argument("--scheme", default="anabranch")
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--data")
+    parser.add_argument("--handles", action="store_true")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     names = schemes(given.scheme)
     if given.data:
-        keep(given.data, given.anabranch, [HEAD, *cases(given, names)])
+        keep(given.data, given.anabranch, [HANDLES_HEAD, *by_handles(given)] if given.handles else [HEAD, *cases(given, names)])
         return
     results = replayed(given, names, tuple(TRACES / folder for folder in given.folder.split(",")), given.parts, given.victim)
     table(results, names)
