@@ -33,7 +33,9 @@ impl World {
         let block = 1 << self.drive.block_shift;
         let blocks = (SECTORS * SECTOR_BYTES / block) as u64;
         let first = self.random.below(blocks);
-        let most = (64 * SECTOR_BYTES / block) as u64;
+        // Many are smaller than a page, of drives whose blocks are.
+        let most_sectors = if self.random.one_in(2) { 8 } else { 64 };
+        let most = (most_sectors * SECTOR_BYTES / block).max(1) as u64;
         let count = (1 + self.random.below(most)).min(blocks - first);
         let (first, count) = match asked {
             Action::Flush => (0, 0),
