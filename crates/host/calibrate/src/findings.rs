@@ -91,6 +91,8 @@ pub enum Discard {
 /// Units of data from which collecting by the host counts as on a drive of many (our choice: between the drives of about
 /// 100 units and those of 720 and 822 that were replayed).
 const MANY_UNITS: u64 = 400;
+/// Handles with which collecting by the host did not pay in replays: one of two is for rewrites.
+const FEW_HANDLES: u16 = 2;
 
 /// The rule by which a drive chooses the units that it empties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -219,9 +221,11 @@ impl Findings {
     pub fn host_collection_words(&self) -> String {
         let units = self.unit.best_bytes().filter(|&unit| unit > 0);
         let units = units.map(|unit| self.logical_bytes / unit);
-        let is_fdp = self.placement == "fdp" && self.handle_count > 1;
+        let is_fdp = self.placement == "fdp" && self.handle_count > FEW_HANDLES;
         let why = match (self.collection.victims, units) {
-            _ if !is_fdp => "could not pay: it needs Flexible Data Placement and a handle to spare",
+            _ if !is_fdp => {
+                "could not pay: it needs Flexible Data Placement and more than two handles"
+            }
             (None, _) => {
                 "cannot be promised: the rule by which the drive chooses its victims is not known"
             }
@@ -234,9 +238,9 @@ impl Findings {
             (Some(Victims::Greedy), None) => "cannot be promised: the unit is not known",
             (Some(Victims::Greedy), Some(units)) => {
                 let saved = if units < MANY_UNITS {
-                    "could pay a little: replays of greedy drives of about a hundred units saved 6 to 14 % of copies"
+                    "could pay a little: replays of greedy drives of about a hundred units saved 6 to 7 % of copies"
                 } else {
-                    "could pay: replays of greedy drives of some 700 units and more saved 17 to 26 % of copies"
+                    "could pay: replays of greedy drives of some 700 units and more saved 17 to 21 % of copies"
                 };
                 return format!("{saved}; this one has {units} units of data");
             }

@@ -2,12 +2,15 @@
 
 use crate::findings::Device;
 
+/// Handles with which it did not pay in replays: one of two is for rewrites.
+const FEW_HANDLES: u16 = 2;
+
 /// A sentence for people; `None` where the drive was not asked. The drive's victim rule decides, which no drive reports.
 pub fn host_collection(device: &Device) -> Option<String> {
     let drive = device.drive.as_ref()?.as_ref().ok()?;
-    let Some(fdp) = drive.fdp.as_ref().filter(|fdp| fdp.handles > 1) else {
+    let Some(fdp) = drive.fdp.as_ref().filter(|fdp| fdp.handles > FEW_HANDLES) else {
         return Some(
-            "Collecting by the host could not pay: it needs Flexible Data Placement and a handle to spare."
+            "Collecting by the host could not pay: it needs Flexible Data Placement and more than two handles."
                 .to_owned(),
         );
     };
@@ -17,7 +20,8 @@ pub fn host_collection(device: &Device) -> Option<String> {
     };
     Some(format!(
         "Collecting by the host could pay if the drive chooses victims greedily and has some hundreds of units ({units}); where \
-         it weighs age it does not pay. `anabranch calibrate` measures the rule, on a drive whose data may be lost."
+         it weighs age it does not pay. `anabranch calibrate` measures the rule, on a drive whose data may be lost; `steer \
+         --collect host` does it, and leaves it to the drive where it does not pay."
     ))
 }
 
@@ -78,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_handle_to_spare_it_cannot_pay_and_a_silent_drive_is_not_judged() {
-        for handles in [0, 1] {
+    fn with_two_handles_or_fewer_it_cannot_pay_and_a_silent_drive_is_not_judged() {
+        for handles in [0, 1, 2] {
             let told = host_collection(&device(handles, 1 << 20)).unwrap();
             assert!(told.contains("could not pay"), "{told}");
         }
