@@ -36,6 +36,7 @@ workloads-test:
 # kernels of other suites of Debian, too.
 test-guest:
 	@scripts/setup.sh test
+	@scripts/setup.sh workloads
 	status=0; \
 	ANABRANCH_GUEST=long cargo test --package anabranch --test guest -- --nocapture --include-ignored || status=$$?; \
 	for suite in trixie sid; do \

@@ -56,6 +56,13 @@ const POSTGRES: Workload = Workload {
     prepare: cluster,
 };
 
+const MARIADB: Workload = Workload {
+    name: "mariadb",
+    binary: "/usr/sbin/mariadbd",
+    size: "160MiB",
+    ..ROCKSDB
+};
+
 /// PostgreSQL's directory as its own `initdb` makes it, with logs of 1 MiB, packed.
 fn cluster(directory: &Path) -> Vec<PathBuf> {
     let bin = Path::new(POSTGRES.binary).parent().unwrap();
@@ -304,10 +311,14 @@ chains! {
     what_a_replay_promises_of_sqlite_on_xfs_is_had: SQLITE on "xfs", BY_DRIVE;
     what_a_replay_promises_of_postgres_on_ext4_is_had: POSTGRES on "ext4", BY_DRIVE;
     what_a_replay_promises_of_postgres_on_xfs_is_had: POSTGRES on "xfs", BY_DRIVE;
+    what_a_replay_promises_of_mariadb_on_ext4_is_had: MARIADB on "ext4", BY_DRIVE;
+    what_a_replay_promises_of_mariadb_on_xfs_is_had: MARIADB on "xfs", BY_DRIVE;
     what_a_replay_promises_of_rocksdb_collected_by_the_host_on_ext4_is_had: ROCKSDB on "ext4", BY_HOST;
     what_a_replay_promises_of_rocksdb_collected_by_the_host_on_xfs_is_had: ROCKSDB on "xfs", BY_HOST;
     what_a_replay_promises_of_sqlite_collected_by_the_host_on_ext4_is_had: SQLITE on "ext4", BY_HOST;
     what_a_replay_promises_of_sqlite_collected_by_the_host_on_xfs_is_had: SQLITE on "xfs", BY_HOST;
     what_a_replay_promises_of_postgres_collected_by_the_host_on_ext4_is_had: POSTGRES on "ext4", BY_HOST;
     what_a_replay_promises_of_postgres_collected_by_the_host_on_xfs_is_had: POSTGRES on "xfs", BY_HOST;
+    what_a_replay_promises_of_mariadb_collected_by_the_host_on_ext4_is_had: MARIADB on "ext4", BY_HOST;
+    what_a_replay_promises_of_mariadb_collected_by_the_host_on_xfs_is_had: MARIADB on "xfs", BY_HOST;
 }

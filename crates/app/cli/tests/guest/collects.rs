@@ -45,6 +45,8 @@ fn a_host_collects_and_the_drive_copies_next_to_nothing() {
     assert_eq!(log["hbmw"].as_u64().unwrap(), bytes("warranty_bytes"));
     let words = collected["words"].as_str().unwrap();
     assert!(report.output("top").contains("wrote") && words.contains("a warranty counts"));
+    // The model was kept.
+    assert_eq!(report.json("steered-kept")["collected"]["unknown_bytes"], 0);
     // A server that was killed took the model with it: the drive collects until its units are known again.
     let killed = &report.json("steered-killed");
     assert!(killed["collected"]["unknown_bytes"].as_u64().unwrap() > 0);

@@ -15,7 +15,7 @@ comes_and_goes() {
         usleep 300000
     done
 }
-collects
+collects --models /tmp/models
 must mkfs.ext4 -q -m 0 /dev/ublkb0
 must mount -o discard /dev/ublkb0 /mnt
 comes_and_goes &
@@ -30,7 +30,12 @@ unsteer
 section top cat /tmp/top
 section steered cat /tmp/steered
 section log nvme fdp stats /dev/nvme0 -e 1 -o json
-collects --yes
+# The model goes on where it ended, unless somebody has written meanwhile.
+collects --yes --models /tmp/models
+unsteer
+section steered-kept cat /tmp/steered
+must dd if=/dev/nvme0n1 of=/dev/nvme0n1 bs=4k count=1 conv=notrunc oflag=direct
+collects --yes --models /tmp/models
 must mount -o discard /dev/ublkb0 /mnt
 rm -f /mnt/first.* /tmp/enough
 comes_and_goes &

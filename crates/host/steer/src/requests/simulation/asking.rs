@@ -32,7 +32,13 @@ impl World {
         };
         let block = 1 << self.drive.block_shift;
         let blocks = (SECTORS * SECTOR_BYTES / block) as u64;
-        let first = self.random.below(blocks);
+        let first = match self.rewritten_block() {
+            // Where a survivor is under way, faults show.
+            Some(block) if self.random.one_in(2) => {
+                block + self.random.below(8).min(blocks - 1 - block)
+            }
+            _ => self.random.below(blocks),
+        };
         // Many are smaller than a page, of drives whose blocks are.
         let most_sectors = if self.random.one_in(2) { 8 } else { 64 };
         let most = (most_sectors * SECTOR_BYTES / block).max(1) as u64;

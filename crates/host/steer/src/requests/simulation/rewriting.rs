@@ -64,6 +64,13 @@ impl Rewriting {
 }
 
 impl World {
+    /// The first block of a command of the host that collects, if one is under way.
+    pub fn rewritten_block(&mut self) -> Option<u64> {
+        let under_way = &self.rewriting.as_ref()?.under_way;
+        let any = under_way.get(self.random.below(under_way.len().max(1) as u64) as usize)?;
+        Some(any.command.words[0].into())
+    }
+
     /// Whether commands of the host that collects are under way.
     pub fn is_rewriting(&self) -> bool {
         let is_idle = |rewriting: &Rewriting| rewriting.rewrites.is_idle();
