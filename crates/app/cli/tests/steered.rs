@@ -164,6 +164,34 @@ fn its_tables_have_the_results_numbers_and_its_names_are_text() {
 }
 
 #[test]
+fn a_host_that_collects_has_both_kinds_of_copies_on_the_page() {
+    const COLLECTED: &str = "the host wrote 4.00 MiB anew, and the drive copied 1.00 MiB";
+    let directory = TempDir::new().unwrap();
+    let mut told = steer_report();
+    told["collected"] = json!({
+        "rewritten_bytes": 4 << 20, "copied_bytes": 1 << 20, "warranty_bytes": 40 << 20, "waf": 1.139, "half_waf": 1.24,
+        "unknown_bytes": 0, "left_bytes": 0, "ended_units": 1, "failed_rewrites": 2, "waits": 3, "given_up_at_bytes": null,
+        "memory_bytes": 4096, "words": COLLECTED,
+    });
+    for handle in told["handles"].as_array_mut().unwrap() {
+        handle["rewritten_bytes"] = json!(handle["handle"].as_u64().unwrap() << 19);
+    }
+    let mut browser = Browser::open(&page(&directory, &told), 1280, "light");
+    let headline = words(&mut browser, "h1");
+    assert!(headline.contains("1.139 bytes of flash"), "{headline}");
+    assert!(words(&mut browser, "#verdict").contains(COLLECTED));
+    let facts = words(&mut browser, ".facts");
+    for fact in ["4.00 MiB", "1.00 MiB", "40.0 MiB"] {
+        assert!(facts.contains(fact), "{fact}: {facts}");
+    }
+    let csv = browser.download("handles");
+    assert_eq!(csv.lines().nth(2), Some("1,data,2097152,524288"));
+    let csv = browser.download("counts");
+    assert!(csv.contains("collected.failed_rewrites,2"), "{csv}");
+    assert_silent(&browser);
+}
+
+#[test]
 fn a_drive_without_a_log_a_model_and_tenants_has_a_page_too() {
     let directory = TempDir::new().unwrap();
     let mut told = steer_report();

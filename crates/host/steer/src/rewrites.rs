@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -280,8 +281,12 @@ impl Rewrites {
         };
         let shared = &self.shared;
         let lives_since = &mut slot.lives_since;
-        // IMPORTANT: a retry is safe, since the pages stay marked until it has ended.
-        if is_cut_off(answer) && shared.controllers.are_asked_again(lives_since, now()) {
+        let has_ended = shared.has_ended.load(Ordering::Relaxed);
+        // IMPORTANT: a retry is safe, since the pages stay marked until it has ended. At the end nobody waits for it.
+        if is_cut_off(answer)
+            && !has_ended
+            && shared.controllers.are_asked_again(lives_since, now())
+        {
             shared.counters.repeated_commands.add(1);
             return Next::Pause;
         }

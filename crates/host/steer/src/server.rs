@@ -136,6 +136,7 @@ impl Server {
         if started.is_err() && !server.took_over {
             server.device = None;
             let _ = server.control.stop(info.device);
+            server.shared.has_ended.store(true, Ordering::Relaxed);
             server
                 .threads
                 .drain(..)

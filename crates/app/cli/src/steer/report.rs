@@ -217,7 +217,7 @@ impl SteerReport<'_> {
             },
             "verdict": self.verdict,
             "comparison": self.comparison,
-            "collected": self.collected.as_ref().map(collected_json),
+            "collected": self.collected,
             "stands": self.stands,
             "handles": self.handles_json(),
             "written_bytes": counters.all_written_bytes(),
@@ -316,18 +316,11 @@ impl SteerReport<'_> {
             text += &format!("{words}\n");
         }
         if let Some(collected) = &self.collected {
-            text += &format!("{}\n", collected.words());
+            text += &format!("{}\n", collected.words);
         }
         text += &stands_table(&self.stands, &Look::default());
         text
     }
-}
-
-/// The counts of a host that collects, and the sentence on them.
-fn collected_json(collected: &HostCollected) -> Value {
-    let mut told = json!(collected);
-    told["words"] = json!(collected.words());
-    told
 }
 
 /// The table of the compared periods.

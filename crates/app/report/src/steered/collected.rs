@@ -34,11 +34,22 @@ pub struct HostCollected {
     pub given_up_at_bytes: Option<u64>,
     /// Bytes of memory that the model holds.
     pub memory_bytes: u64,
+    /// All of it in a sentence.
+    #[serde(default)]
+    pub words: String,
 }
 
 impl HostCollected {
+    /// The counts with their sentence.
+    pub fn told(self) -> HostCollected {
+        HostCollected {
+            words: self.sentence(),
+            ..self
+        }
+    }
+
     /// A sentence on the bytes that host and drive have moved, and on what that is worth.
-    pub fn words(&self) -> String {
+    fn sentence(&self) -> String {
         let copied = self
             .copied_bytes
             .map_or("an unknown amount".to_owned(), bytes);
@@ -105,12 +116,14 @@ pub(super) mod tests {
             waits: 0,
             given_up_at_bytes: None,
             memory_bytes: 1 << 20,
+            words: String::new(),
         }
+        .told()
     }
 
     #[test]
     fn both_kinds_of_copies_and_their_sum_are_told() {
-        let words = sample().words();
+        let words = sample().words;
         assert_eq!(
             words,
             "the host wrote 100.00 MiB anew, and the drive copied 0 B: in all 1.100 bytes of flash for each byte written, \
@@ -121,11 +134,8 @@ pub(super) mod tests {
             waf: None,
             ..sample()
         };
-        assert!(
-            unsure.words().contains("an unknown amount"),
-            "{}",
-            unsure.words()
-        );
+        let words = unsure.told().words;
+        assert!(words.contains("an unknown amount"), "{words}");
         assert!(sample().limitations().is_empty());
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{Drive, HostCollected, Modelled, Shadow, Steered};
+use super::{Drive, Modelled, Shadow, Steered};
 use crate::{bytes, foreign, line, ratio, ratio_within, share};
 
 /// A log that counts in more than bytes is believed from so many of its steps on (our choice: to a hundredth).
@@ -23,7 +23,8 @@ impl Steered {
         let comparison = self.comparison.as_ref().map(|found| &found.verdict);
         let verdicts = self.verdict.iter().chain(comparison);
         lines.extend(verdicts.map(|words| line(words)));
-        lines.extend(self.collected.iter().map(HostCollected::words));
+        let collected = self.collected.iter();
+        lines.extend(collected.map(|collected| line(&collected.words)));
         lines.join("\n")
     }
 

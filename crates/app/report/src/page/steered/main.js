@@ -86,7 +86,7 @@ function comparedFigure({ comparison }) {
     ], comparison.periods, { label: "compared periods" }));
 }
 
-function handlesFigure({ handles }) {
+function handlesFigure({ handles, collected }) {
   const most = Math.max(1, ...handles.map((row) => row.written_bytes));
   const unit = byteUnit(most);
   const ticks = roundTicks(0, most / unit.size, 4).map((tick) => tick * unit.size);
@@ -100,7 +100,7 @@ function handlesFigure({ handles }) {
       column("handle", "handle", (row) => row.handle),
       column("for", "for", (row) => row.for, null, { text: true }),
       column("written_bytes", "written", (row) => row.written_bytes, tellBytes),
-      column("rewritten_bytes", "written anew", (row) => row.rewritten_bytes, tellBytes),
+      ...(collected ? [column("rewritten_bytes", "written anew", (row) => row.rewritten_bytes, tellBytes)] : []),
     ], handles, { label: "bytes of each handle" }));
 }
 
