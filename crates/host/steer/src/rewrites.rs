@@ -48,7 +48,6 @@ struct Survivor {
     page: u32,
     /// Its version when it was read; nothing where a command was in flight then.
     read: Option<Version>,
-    is_unreadable: bool,
 }
 
 /// Survivors under way together.
@@ -162,20 +161,15 @@ impl Rewrites {
         // The model has them in the order in which they were read, and keeps it.
         let may = |&page: &u32| {
             let survivor = next(survivors, &mut asked, page);
-            survivor.is_some_and(|(_, one)| {
-                one.read.is_some() && locks.version(page) == one.read && !one.is_unreadable
-            })
+            survivor.is_some_and(|(_, one)| one.read.is_some() && locks.version(page) == one.read)
         };
         collecting.rewrite_next(relocation, may, |stream, pages, tag| {
             rewrites.push(tag);
             for &page in pages {
-                let Some((place, one)) = next(survivors, &mut moved, page) else {
+                let Some((place, _)) = next(survivors, &mut moved, page) else {
                     continue;
                 };
-                // It is as it was read a moment ago, under the same lock.
-                if !one.read.is_some_and(|read| locks.mark(page, read)) {
-                    continue;
-                }
+                locks.mark(page);
                 append(commands, most_pages, (page, place), |first, count| {
                     Command::Write {
                         start_bytes: first,
@@ -235,11 +229,7 @@ impl Rewrites {
             slot.survivors.clear();
             for (place, &page) in pages.iter().enumerate() {
                 let read = locks.version(page);
-                slot.survivors.push(Survivor {
-                    page,
-                    read,
-                    is_unreadable: false,
-                });
+                slot.survivors.push(Survivor { page, read });
                 append(
                     &mut slot.commands,
                     self.most_pages,
@@ -312,10 +302,8 @@ impl Rewrites {
             _ => {
                 // What cannot be read stays where it is. Nobody has asked for it, so nobody is told but the counter.
                 shared.counters.failed_rewrites.add(1);
-                for one in slot.survivors.get_mut(survivors).unwrap_or_default() {
-                    one.is_unreadable = true;
-                    self.unreadable.push(one.page);
-                }
+                let unread = slot.survivors.get(survivors).unwrap_or_default();
+                self.unreadable.extend(unread.iter().map(|one| one.page));
             }
         }
         slot.pending -= 1;

@@ -298,7 +298,7 @@ impl HostCollects {
             memory_bytes: self.memory_bytes,
             words: String::new(),
         }
-        .told()
+        .with_words()
     }
 }
 

@@ -41,7 +41,7 @@ pub struct HostCollected {
 
 impl HostCollected {
     /// The counts with their sentence.
-    pub fn told(self) -> HostCollected {
+    pub fn with_words(self) -> HostCollected {
         HostCollected {
             words: self.sentence(),
             ..self
@@ -118,7 +118,7 @@ pub(super) mod tests {
             memory_bytes: 1 << 20,
             words: String::new(),
         }
-        .told()
+        .with_words()
     }
 
     #[test]
@@ -134,7 +134,7 @@ pub(super) mod tests {
             waf: None,
             ..sample()
         };
-        let words = unsure.told().words;
+        let words = unsure.with_words().words;
         assert!(words.contains("an unknown amount"), "{words}");
         assert!(sample().limitations().is_empty());
     }
