@@ -157,16 +157,16 @@ impl Rewrites {
             rewrites,
             ..
         } = slot;
-        let (mut asked, mut moved) = (0, 0);
-        // The model has them in the order in which they were read, and keeps it.
+        // At most 64: a search among them is short.
+        let place_of = |page: u32| survivors.iter().position(|one| one.page == page);
         let may = |&page: &u32| {
-            let survivor = next(survivors, &mut asked, page);
-            survivor.is_some_and(|(_, one)| one.read.is_some() && locks.version(page) == one.read)
+            let read = place_of(page).and_then(|place| survivors[place].read);
+            read.is_some() && locks.version(page) == read
         };
         collecting.rewrite_next(relocation, may, |stream, pages, tag| {
             rewrites.push(tag);
             for &page in pages {
-                let Some((place, _)) = next(survivors, &mut moved, page) else {
+                let Some(place) = place_of(page) else {
                     continue;
                 };
                 locks.mark(page);
@@ -319,14 +319,6 @@ impl Rewrites {
         }
         Next::Advance
     }
-}
-
-/// The place of a page among survivors from `from` on, which is then behind it.
-fn next(survivors: &[Survivor], from: &mut usize, page: u32) -> Option<(usize, Survivor)> {
-    let rest = survivors.get(*from..)?;
-    let place = *from + rest.iter().position(|one| one.page == page)?;
-    *from = place + 1;
-    Some((place, survivors[place]))
 }
 
 /// Adds a page to the last command, where it is the next on the drive and in memory, or begins another.
