@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Instructions that a write costs in a Linux guest: on the drive itself, through a ublk device that only passes on
 # (--unwatched --scheme baseline), with the program context of each page (--scheme baseline), with its control group beside
-# (--tenant), and with the scheme anabranch.
+# (--tenant), with the scheme anabranch, with the models of the drive beside it (--shadow on), and with a host that collects
+# (--collect host).
 # QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
 # Use: bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
 # COUNT=1: also, by the kernel's functions, what they are (slower).
@@ -82,6 +83,8 @@ awk '
           for (i = 1; i <= kinds; i++) { kind = order[i]
               printf "%-10s %7.0f (%d to %d)  %.2f\n", kind, sum[kind] / count[kind], least[kind], most[kind],
                   sum["raw"] / count["raw"] / (sum[kind] / count[kind]) }
+          printf "a host that collects beyond the models: %.0f\n",
+              sum["collects"] / count["collects"] - sum["models"] / count["models"]
           printf "beyond the bare ublk device: contexts %.0f, tenants %.0f, anabranch %.0f\n",
               sum["contexts"] / count["contexts"] - sum["ublk"] / count["ublk"],
               sum["tenants"] / count["tenants"] - sum["ublk"] / count["ublk"],

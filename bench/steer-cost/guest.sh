@@ -20,10 +20,11 @@ measure() {
     # Of fio's terse line, version 3: what it wrote a second.
     echo "@iops $1 $(cut -d ';' -f 49 /tmp/fio)"
 }
+shadow=off
 steered() {
     name=$1
     shift
-    steer "$@" --shadow off --queues 1
+    steer "$@" --shadow "$shadow" --queues 1
     measure "$name" /dev/ublkb0
     # The programs that the kernel has compiled are among its functions while they are there.
     [ -z "$COUNT" ] || { echo "@symbol $name 0 t -"; grep '\[bpf\]$' /proc/kallsyms | sed "s/^/@symbol $name /"; }
@@ -37,6 +38,11 @@ for _ in $(seq "$ROUNDS"); do
     steered contexts --scheme baseline --yes
     steered tenants --scheme baseline --yes --tenant nobody
     steered anabranch --scheme anabranch --yes
+    # A host that collects needs the models: beside them, what its own model and its locks cost.
+    shadow=on
+    steered models --scheme anabranch --yes
+    steered collects --scheme anabranch --yes --collect host --spare 7%
+    shadow=off
 done
 disconnect
 [ -z "$COUNT" ] || grep -v '__pfx_' /proc/kallsyms | sed -n 's/^[0-9a-f]* [tT] /@symbol all &/p'
