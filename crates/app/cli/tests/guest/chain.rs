@@ -188,7 +188,8 @@ fn run(workload: &Workload, file_system: &str, unit: &'static str, way: Way) -> 
     let bytes = |key: &str| log[key].as_f64().unwrap();
     let rewritten_bytes = if is_collected {
         let collected = &report.json("steered")["collected"];
-        eprintln!("{}", collected["words"]);
+        let up = &collected["given_up_at_bytes"];
+        eprintln!("{}; gave up at {up}", collected["words"]);
         collected["rewritten_bytes"].as_f64().unwrap()
     } else {
         0.0

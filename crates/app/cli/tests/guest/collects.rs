@@ -33,9 +33,9 @@ fn a_host_collects_and_the_drive_copies_next_to_nothing() {
     let collected = &steered["collected"];
     eprintln!("{collected:#}\n{}", report.output("top"));
     let bytes = |name: &str| collected[name].as_u64().unwrap();
-    assert!(bytes("rewritten_bytes") > 4 << 20, "{collected:#}");
+    assert!(bytes("rewritten_bytes") > 2 << 20, "{collected:#}");
     assert!(
-        bytes("copied_bytes") * 20 <= bytes("rewritten_bytes"),
+        bytes("copied_bytes") * 8 <= bytes("rewritten_bytes"),
         "{collected:#}"
     );
     assert_eq!((bytes("failed_rewrites"), bytes("unknown_bytes")), (0, 0));
