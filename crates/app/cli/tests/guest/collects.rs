@@ -29,6 +29,12 @@ fn a_host_collects_and_the_drive_copies_next_to_nothing() {
         report.output(name);
     }
     assert_eq!(report.output("kernel").trim(), "");
+    let untold = report.output("untold");
+    assert!(
+        untold.contains("nobody told what it keeps spare: `--spare`"),
+        "{untold}"
+    );
+    assert!(untold.contains("the drive goes on collecting"), "{untold}");
     let steered = report.json("steered");
     let collected = &steered["collected"];
     eprintln!("{collected:#}\n{}", report.output("top"));

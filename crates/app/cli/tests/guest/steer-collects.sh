@@ -15,6 +15,10 @@ comes_and_goes() {
         usleep 300000
     done
 }
+# Nobody told the spare: the host half steers, and the reason is told.
+steer --scheme "$SCHEME" --collect host --unwatched
+section untold cat /tmp/steer_error
+unsteer
 collects --models /tmp/models
 must mkfs.ext4 -q -m 0 /dev/ublkb0
 must mount -o discard /dev/ublkb0 /mnt
