@@ -247,7 +247,7 @@ impl Collector {
         may: impl FnMut(&u32) -> bool,
     ) -> bool {
         self.advance(relocation, |model, tap, rewriter| {
-            let Some((unit, mut pages)) = rewriter.next_read() else {
+            let Some((unit, mut pages)) = rewriter.next_read(model.free_pages()) else {
                 return false;
             };
             pages.retain(may);

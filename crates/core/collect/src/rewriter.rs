@@ -102,9 +102,13 @@ impl Rewriter {
         }
     }
 
-    /// The next survivors that were read, and their unit.
-    pub(crate) fn next_read(&mut self) -> Option<(&mut Emptying, Vec<u32>)> {
-        self.reading.front().filter(|chunk| chunk.is_read)?;
+    /// The next survivors that were read, and their unit, where `room_pages` are free. Those of the first unit always find
+    /// room. The others would take what the first leaves, before it is free itself, and would find none.
+    pub(crate) fn next_read(&mut self, room_pages: u64) -> Option<(&mut Emptying, Vec<u32>)> {
+        let next = self.reading.front().filter(|chunk| chunk.is_read)?;
+        if next.unit > self.first_unit && (next.pages.len() as u64) > room_pages {
+            return None;
+        }
         let chunk = self.reading.pop_front()?;
         self.moving = chunk.unit;
         let unit = (chunk.unit - self.first_unit) as usize;

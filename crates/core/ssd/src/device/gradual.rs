@@ -89,6 +89,13 @@ impl<O: Observe> Device<O> {
         self.units.valid(emptying.unit)
     }
 
+    /// Pages of free units, those that the device needs among them, in the reclaim group that has the fewest.
+    pub fn free_pages(&self) -> u64 {
+        let groups = 0..self.config.reclaim_groups;
+        let free = groups.map(|group| self.units.free_count(group)).min();
+        free.unwrap_or(0) as u64 * u64::from(self.config.pages_per_unit)
+    }
+
     /// Free units beyond those that the device needs, in the reclaim group that has the fewest.
     pub fn units_ahead(&self) -> u32 {
         let groups = 0..self.config.reclaim_groups;
