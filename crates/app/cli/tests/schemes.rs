@@ -195,3 +195,24 @@ fn every_scheme_is_listed_with_its_presets_and_its_source() {
         assert!(listed.contains(word), "{word}");
     }
 }
+
+#[test]
+fn a_host_that_collects_in_time_comes_to_an_end() {
+    // Units of 512 KiB: several are emptied at a time, and one that took the room of the first was emptied for ever.
+    let traces = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../traces/mariadb-tpcc.parquet"
+    );
+    let drive = ["--unit", "512KiB", "--fill", "90%", "--device", "fdp-8ruh"];
+    let time = ["--time", "closed", "--queue-depth", "32", "--json"];
+    let scheme = ["replay", traces, "--scheme", "anabranch+host"];
+    let output = anabranch(&[&scheme[..], &drive, &time].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let collected = &result["schemes"][0]["collected"];
+    assert!(
+        collected["rewritten_bytes"].as_u64().unwrap() > 0,
+        "{collected}"
+    );
+}
