@@ -60,6 +60,7 @@ mod requests;
 mod retry;
 mod rewrite_queue;
 mod rewrites;
+mod ring;
 mod server;
 mod shared;
 mod split;

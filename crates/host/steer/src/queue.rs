@@ -1,8 +1,7 @@
 //! One queue of the block device: a thread that takes requests, has the drive do them, and answers.
 //!
-//! `unsafe` only to hand commands that name memory to the ring: the memory is the queue's own, or the kernel's buffer of
-//! the request, and stays until the command's completion has been seen.
-#![allow(unsafe_code)]
+//! The memory that its commands name is the queue's own, or the kernel's buffer of the request, and stays until the
+//! command's completion has been seen.
 
 use std::fs::File;
 use std::io;
@@ -11,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use io_uring::{IoUring, cqueue, opcode, opcode::UringCmd80, squeue, types};
-use nix::libc::{ENODEV, ETIME};
+use io_uring::{opcode, opcode::UringCmd80, squeue, types};
+use nix::libc::ENODEV;
 
 use crate::abi::{self, io_command};
 use crate::command::Request;
@@ -20,6 +19,7 @@ use crate::error::SteerError;
 use crate::memory::{Buffers, Descriptors};
 use crate::requests::{Requests, Step};
 use crate::retry;
+use crate::ring::Ring;
 use crate::shared::Shared;
 
 /// The longest wait of a queue without work (our choice): the pulse that the watchdog reads.
@@ -62,7 +62,7 @@ fn word(of: Of, tag: u16, index: usize) -> u64 {
 
 pub struct Queue {
     make: Make,
-    ring: IoUring<squeue::Entry128, cqueue::Entry32>,
+    ring: Ring,
     descriptors: Descriptors,
     buffers: Option<Buffers>,
     requests: Requests,
@@ -73,15 +73,9 @@ impl Queue {
     /// A queue, to be made on the thread that runs it: the kernel remembers whose it is. All its tags are fetched.
     pub fn new(make: Make) -> Result<Queue, SteerError> {
         let depth = make.depth;
-        let ring: IoUring<squeue::Entry128, cqueue::Entry32> = IoUring::builder()
-            .setup_cqsize(u32::from(depth) * 4)
-            .setup_single_issuer()
-            .setup_coop_taskrun()
-            .build(u32::from(depth) * 2)
-            .map_err(SteerError::Ring)?;
+        let ring = Ring::new(u32::from(depth) * 2, u32::from(depth) * 4)?;
         if make.lends {
-            let lent = ring.submitter().register_buffers_sparse(depth.into());
-            lent.map_err(SteerError::Ring)?;
+            ring.make_places(depth)?;
         }
         let descriptors =
             Descriptors::map(&make.device, make.number, depth).map_err(SteerError::Ring)?;
@@ -101,8 +95,8 @@ impl Queue {
         for tag in 0..depth {
             queue.fetch(tag, abi::io::FETCH, 0)?;
         }
-        queue.ring.submit().map_err(SteerError::Ring)?;
-        let refused = queue.ring.completion().next().map_or(0, |one| one.result());
+        queue.ring.submit()?;
+        let refused = queue.ring.completion().map_or(0, |(_, result)| result);
         if refused < 0 {
             return Err(SteerError::Control {
                 what: "let a queue fetch",
@@ -117,17 +111,8 @@ impl Queue {
         let mut seen = Vec::with_capacity(usize::from(self.make.depth) * 4);
         while self.live > 0 {
             self.pulse();
-            let waiting = types::SubmitArgs::new().timespec(&IDLE);
-            match self.ring.submitter().submit_with_args(1, &waiting) {
-                Ok(_) => {}
-                Err(error) if error.raw_os_error() == Some(ETIME) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The kernel has no room for more completions until these are seen.
-                Err(error) if error.raw_os_error() == Some(nix::libc::EBUSY) => {}
-                Err(error) => return Err(SteerError::Ring(error)),
-            }
-            let completions = self.ring.completion();
-            seen.extend(completions.map(|one| (one.user_data(), one.result())));
+            self.ring.wait(&IDLE)?;
+            self.ring.take_completions(&mut seen);
             for (word, result) in seen.drain(..) {
                 let tag = word as u16;
                 let index = (word >> 16 & 0xffff) as usize;
@@ -156,16 +141,6 @@ impl Queue {
         }
     }
 
-    fn push(&mut self, entry: squeue::Entry128) -> Result<(), SteerError> {
-        loop {
-            // SAFETY: see the head of this file.
-            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
-                return Ok(());
-            }
-            self.ring.submit().map_err(SteerError::Ring)?;
-        }
-    }
-
     /// Answers a tag's request, if it has one, and waits for its next.
     fn fetch(&mut self, tag: u16, number: u32, result: i32) -> Result<(), SteerError> {
         let address = self
@@ -179,7 +154,8 @@ impl Queue {
             // Into which slot the kernel puts the next request's memory.
             fetch = fetch.addr(Some(tag.into()));
         }
-        self.push(fetch.build().user_data(word(Of::Device, tag, 0)))
+        self.ring
+            .push(&fetch.build().user_data(word(Of::Device, tag, 0)))
     }
 
     /// The device has a request, or lets a tag go.
@@ -205,11 +181,12 @@ impl Queue {
             Step::Issue(mut commands) => commands.try_for_each(|index| self.issue(tag, index)),
             Step::Pause(index) => {
                 let pause = squeue::Entry128::from(opcode::Timeout::new(&PAUSE).build());
-                self.push(pause.user_data(word(Of::Pause, tag, index)))
+                self.ring
+                    .push(&pause.user_data(word(Of::Pause, tag, index)))
             }
             Step::Hold => {
                 let pause = squeue::Entry128::from(opcode::Timeout::new(&HOLD).build());
-                self.push(pause.user_data(word(Of::Hold, tag, 0)))
+                self.ring.push(&pause.user_data(word(Of::Hold, tag, 0)))
             }
             Step::Wait => Ok(()),
             Step::Answer(result) => self.fetch(tag, abi::io::COMMIT_AND_FETCH, result),
@@ -231,6 +208,7 @@ impl Queue {
         if moves_data && self.make.lends {
             entry = entry.buf_index(Some(tag));
         }
-        self.push(entry.build().user_data(word(Of::Drive, tag, index)))
+        self.ring
+            .push(&entry.build().user_data(word(Of::Drive, tag, index)))
     }
 }

@@ -49,8 +49,6 @@ struct Tag {
     error: i32,
     /// Times that it was held.
     holds: u32,
-    /// Whether its pages are locked.
-    is_locked: bool,
     /// The list of ranges of a Deallocate.
     range: Box<[u8; 16]>,
 }
@@ -77,7 +75,6 @@ impl Requests {
             lives_since: None,
             error: 0,
             holds: 0,
-            is_locked: false,
             range: Box::new([0; 16]),
         };
         Requests {
@@ -136,7 +133,7 @@ impl Requests {
             return false;
         };
         let changed = request.changed_pages();
-        if let Some(pages) = changed.clone() {
+        if let Some(pages) = changed {
             let placer = self.shared.placer.lock();
             let placer = placer.unwrap_or_else(PoisonError::into_inner);
             let count = u32::try_from(pages.end - pages.start).unwrap_or(u32::MAX);
@@ -150,7 +147,6 @@ impl Requests {
                 return true;
             }
         }
-        place.is_locked = changed.is_some();
         locks.arrived();
         false
     }
@@ -346,14 +342,12 @@ impl Requests {
 
     /// All commands of a request are done: its pages may be rewritten again.
     fn unlock(&mut self, tag: u16) {
-        let (Some(locks), Some(place)) = (&self.shared.locks, self.tags.get_mut(usize::from(tag)))
+        let (Some(locks), Some(place)) = (&self.shared.locks, self.tags.get(usize::from(tag)))
         else {
             return;
         };
         locks.answered();
-        if std::mem::take(&mut place.is_locked)
-            && let Some(pages) = place.request.changed_pages()
-        {
+        if let Some(pages) = place.request.changed_pages() {
             locks.end(pages);
         }
     }

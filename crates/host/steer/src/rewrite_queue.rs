@@ -1,24 +1,21 @@
 //! The thread of a host that collects: it has survivors read and written anew, and holds the model's units against the drive's.
 //!
-//! `unsafe` only to hand commands that name memory to the ring: the memory is the thread's own, and stays until the command's
-//! completion has been seen.
-#![allow(unsafe_code)]
+//! The memory that its commands name is the thread's own, and stays until the command's completion has been seen.
 
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anabranch_nvme_host::Namespace;
-use io_uring::{IoUring, cqueue, opcode, opcode::UringCmd80, squeue, types};
-use nix::libc::ETIME;
+use io_uring::{opcode, opcode::UringCmd80, squeue, types};
 
 use crate::abi;
 use crate::error::SteerError;
 use crate::memory::Buffers;
 use crate::retry;
-use crate::rewrites::{Next, Rewrites, SLOT_PAGES, SLOTS};
+use crate::rewrites::{Rewrites, SLOT_PAGES, SLOTS};
+use crate::ring::Ring;
 use crate::shared::Shared;
 use crate::split::PAGE_BYTES;
 use crate::unit_ends::UnitEnds;
@@ -36,7 +33,7 @@ const ENTRIES: u32 = (SLOTS * SLOT_PAGES) as u32;
 
 /// The parts of which the thread is made.
 pub struct RewriteQueue {
-    ring: IoUring<squeue::Entry128, cqueue::Entry32>,
+    ring: Ring,
     drive: OwnedFd,
     namespace: Namespace,
     buffers: Buffers,
@@ -53,15 +50,9 @@ impl RewriteQueue {
         namespace: Namespace,
         most_bytes: u32,
     ) -> Result<RewriteQueue, SteerError> {
-        let ring: IoUring<squeue::Entry128, cqueue::Entry32> = IoUring::builder()
-            .setup_cqsize(ENTRIES * 2)
-            .setup_single_issuer()
-            .setup_coop_taskrun()
-            .build(ENTRIES)
-            .map_err(SteerError::Ring)?;
         let slot_bytes = (SLOT_PAGES as u64 * PAGE_BYTES) as u32;
         Ok(RewriteQueue {
-            ring,
+            ring: Ring::new(ENTRIES, ENTRIES * 2)?,
             drive,
             namespace,
             buffers: Buffers::new(SLOTS as u16, slot_bytes).map_err(SteerError::Ring)?,
@@ -93,40 +84,17 @@ impl RewriteQueue {
             }
             let now = self.shared.counters.writes.get();
             let is_quiet = std::mem::replace(&mut writes, now) == now && self.rewrites.is_idle();
-            self.wait(if is_quiet { &QUIET } else { &BUSY })?;
-            let completions = self.ring.completion();
-            seen.extend(completions.map(|one| (one.user_data(), one.result())));
+            self.ring.wait(if is_quiet { &QUIET } else { &BUSY })?;
+            self.ring.take_completions(&mut seen);
             for (word, result) in seen.drain(..) {
                 let (slot, index) = ((word & 0xff) as usize, (word >> 8 & 0xffff) as usize);
                 if word >> 32 != 0 {
                     self.issue(slot, index)?;
-                } else if self.rewrites.answered(slot, index, result, Instant::now) == Next::Pause {
+                } else if self.rewrites.answered(slot, index, result, Instant::now) {
                     let pause = squeue::Entry128::from(opcode::Timeout::new(&PAUSE).build());
-                    self.push(pause.user_data(1 << 32 | word))?;
+                    self.ring.push(&pause.user_data(1 << 32 | word))?;
                 }
             }
-        }
-    }
-
-    fn wait(&mut self, pause: &types::Timespec) -> Result<(), SteerError> {
-        let waiting = types::SubmitArgs::new().timespec(pause);
-        match self.ring.submitter().submit_with_args(1, &waiting) {
-            Ok(_) => Ok(()),
-            Err(error) if error.raw_os_error() == Some(ETIME) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            // The kernel has no room for more completions until these are seen.
-            Err(error) if error.raw_os_error() == Some(nix::libc::EBUSY) => Ok(()),
-            Err(error) => Err(SteerError::Ring(error)),
-        }
-    }
-
-    fn push(&mut self, entry: squeue::Entry128) -> Result<(), SteerError> {
-        loop {
-            // SAFETY: see the head of this file.
-            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
-                return Ok(());
-            }
-            self.ring.submit().map_err(SteerError::Ring)?;
         }
     }
 
@@ -139,6 +107,6 @@ impl RewriteQueue {
         let drive = types::Fd(self.drive.as_raw_fd());
         let entry = UringCmd80::new(drive, abi::NVME_COMMAND).cmd(command.to_bytes());
         let word = (index as u64) << 8 | slot as u64;
-        self.push(entry.build().user_data(word))
+        self.ring.push(&entry.build().user_data(word))
     }
 }

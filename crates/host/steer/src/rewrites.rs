@@ -31,17 +31,6 @@ pub const SLOTS: usize = 8;
 /// Pages of the largest command (our choice): a foreground write that meets a rewrite waits for no more than that.
 const MOST_PAGES: usize = 32;
 
-/// The next step of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// This command goes to the drive again, after a pause.
-    Pause,
-    /// Nothing: other commands are under way.
-    Wait,
-    /// All of its commands are done: what comes next is to be decided.
-    Advance,
-}
-
 /// A survivor.
 #[derive(Debug, Clone, Copy)]
 struct Survivor {
@@ -113,12 +102,9 @@ impl Rewrites {
             while self.rewrite_next(locks, collecting, relocation) {
                 self.send(issued);
             }
-            self.read_on(
-                locks,
-                issued,
-                |is_idle| collecting.next_survivors(relocation, is_idle),
-                is_idle,
-            );
+            self.read_on(locks, issued, || {
+                collecting.next_survivors(relocation, is_idle)
+            });
         });
         if heard.is_none() {
             self.forget();
@@ -213,11 +199,10 @@ impl Rewrites {
         &mut self,
         locks: &PageLocks,
         issued: &mut Vec<(usize, usize)>,
-        mut next: impl FnMut(bool) -> Option<(u64, Vec<u32>)>,
-        is_idle: bool,
+        mut next: impl FnMut() -> Option<(u64, Vec<u32>)>,
     ) {
         while let Some(number) = self.slots.iter().position(|slot| slot.tag == 0) {
-            let Some((tag, pages)) = next(is_idle) else {
+            let Some((tag, pages)) = next() else {
                 return;
             };
             let slot = &mut self.slots[number];
@@ -255,19 +240,20 @@ impl Rewrites {
         Some(self.shared.target.encode(command, data, 0))
     }
 
-    /// The drive has done a command, or has not. `now` is asked for where time matters.
+    /// The drive has done a command, or has not. Answers whether it goes to the drive again, after a pause. `now` is asked for
+    /// where time matters.
     pub fn answered(
         &mut self,
         number: usize,
         index: usize,
         answer: i32,
         now: impl FnOnce() -> Instant,
-    ) -> Next {
+    ) -> bool {
         let Some(slot) = self.slots.get_mut(number) else {
-            return Next::Wait;
+            return false;
         };
         let Some((command, survivors)) = slot.commands.get(index) else {
-            return Next::Wait;
+            return false;
         };
         let shared = &self.shared;
         let lives_since = &mut slot.lives_since;
@@ -278,7 +264,7 @@ impl Rewrites {
             && shared.controllers.are_asked_again(lives_since, now())
         {
             shared.counters.repeated_commands.add(1);
-            return Next::Pause;
+            return true;
         }
         let (is_done, survivors) = (answer == 0, survivors.clone());
         match *command {
@@ -308,7 +294,7 @@ impl Rewrites {
         }
         slot.pending -= 1;
         if slot.pending > 0 {
-            return Next::Wait;
+            return false;
         }
         if slot.is_writing {
             self.ended.append(&mut slot.rewrites);
@@ -317,7 +303,7 @@ impl Rewrites {
             slot.commands.clear();
             self.ended.push(slot.tag);
         }
-        Next::Advance
+        false
     }
 }
 

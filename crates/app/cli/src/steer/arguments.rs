@@ -215,6 +215,19 @@ pub struct SteerArguments {
 }
 
 #[cfg(test)]
+impl SteerArguments {
+    /// The arguments of a command line, whose first word is the command's.
+    pub fn of(words: impl IntoIterator<Item = impl Into<std::ffi::OsString> + Clone>) -> Self {
+        #[derive(clap::Parser)]
+        struct SteerCommandLine {
+            #[command(flatten)]
+            steer: SteerArguments,
+        }
+        <SteerCommandLine as clap::Parser>::parse_from(words).steer
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -12,6 +12,7 @@ use super::{
     Plan,
     arguments::{Collect, Metadata, SPARE, Shadow as WantedShadow, SteerArguments},
     kept_models::{HostHeader, KeptHost, KeptModels},
+    report::small,
     shadow::{self, Counted},
 };
 use crate::{
@@ -320,28 +321,13 @@ fn moved(counters: &Counters, drive: Written) -> Moved {
     }
 }
 
-fn small(number: u128) -> u64 {
-    u64::try_from(number).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-
-    use clap::Parser as _;
-
     use super::*;
-
-    #[derive(clap::Parser)]
-    struct SteerCommandLine {
-        #[command(flatten)]
-        steer: SteerArguments,
-    }
 
     fn spec_of(words: &[&str]) -> Result<Option<String>> {
         let all = ["steer", "--device=/dev/ng0n1", "--collect=host"];
-        let words = all.iter().chain(words).map(OsStr::new);
-        collected_spec(&SteerCommandLine::parse_from(words).steer)
+        collected_spec(&SteerArguments::of(all.iter().chain(words)))
     }
 
     #[test]

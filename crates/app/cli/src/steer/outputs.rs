@@ -73,15 +73,7 @@ pub fn give_all(
 mod tests {
     use std::{cell::RefCell, ffi::OsStr};
 
-    use clap::Parser as _;
-
     use super::*;
-
-    #[derive(clap::Parser)]
-    struct SteerCommandLine {
-        #[command(flatten)]
-        steer: SteerArguments,
-    }
 
     #[test]
     fn a_full_disk_takes_neither_the_printed_report_nor_the_other_file_along() {
@@ -89,7 +81,7 @@ mod tests {
         let page = directory.path().join("page.html");
         let words = ["steer", "--device=/dev/ng0n1", "-o", "/dev/full", "--html"];
         let words = words.iter().map(OsStr::new).chain([page.as_os_str()]);
-        let arguments = SteerCommandLine::parse_from(words).steer;
+        let arguments = SteerArguments::of(words);
         let files = ReportFiles {
             json: Some(WholeFile::create("/dev/full").unwrap()),
             page: Some(WholeFile::create(&page).unwrap()),
@@ -134,7 +126,7 @@ mod tests {
             html,
             kept.as_os_str(),
         ];
-        let arguments = SteerCommandLine::parse_from(words).steer;
+        let arguments = SteerArguments::of(words);
         let create = |path: &PathBuf| Some(WholeFile::create(path).unwrap());
         let files = ReportFiles {
             json: create(&lost),

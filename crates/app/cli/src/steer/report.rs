@@ -354,7 +354,8 @@ fn modelled(counted: &Modelled) -> Value {
     })
 }
 
-fn small(number: u128) -> u64 {
+/// A count as JSON has it.
+pub fn small(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 

@@ -8,7 +8,7 @@ use super::server::host_half;
 use super::{NOTHING, SECTOR_BYTES, World};
 use crate::abi::NvmeCommand;
 use crate::retry::PAUSE_NS;
-use crate::rewrites::{Next, Rewrites, SLOT_PAGES, SLOTS};
+use crate::rewrites::{Rewrites, SLOT_PAGES, SLOTS};
 use crate::shared::Shared;
 use crate::split::PAGE_BYTES;
 
@@ -166,11 +166,11 @@ impl World {
             let Some(rewriting) = &mut self.rewriting else {
                 return;
             };
-            let next = rewriting
+            let is_asked_again = rewriting
                 .rewrites
                 .answered(one.slot, one.index, answer, || now);
             let counted = &self.counted;
-            if next == Next::Pause {
+            if is_asked_again {
                 counted.repeated_commands.add(1);
                 let at_ms = self.now_ms + u64::from(PAUSE_NS) / 1_000_000;
                 rewriting.paused.push((at_ms, one.slot, one.index));
