@@ -29,9 +29,37 @@ struct Mapping {
     start: u64,
     end: u64,
     file_offset: u64,
-    object: Arc<Object>,
     /// The kernel's number of the file's device, and the file's inode.
     file: (u32, u64),
+    /// The path of the file; a name in brackets for code that lies in no file.
+    path: String,
+    /// Whether an inspector read it of the process, or the kernel side reported it of one that is gone.
+    is_read: bool,
+}
+
+impl Mapping {
+    fn is_file(&self) -> bool {
+        self.path.starts_with('/')
+    }
+
+    fn code_file(&self, tgid: u32) -> CodeFile {
+        CodeFile {
+            tgid,
+            range: self.is_read.then_some((self.start, self.end)),
+            device: self.file.0,
+            inode: self.file.1,
+            path: self.path.clone(),
+        }
+    }
+
+    /// The offset in the file of the code at an address of the mapping; 0 if it lies in no file.
+    fn offset(&self, address: u64) -> u64 {
+        if self.is_file() {
+            (address - self.start).wrapping_add(self.file_offset)
+        } else {
+            0
+        }
+    }
 }
 
 /// The executable mappings of one process, in the order of their addresses.
@@ -52,21 +80,6 @@ impl AddressSpace {
         }
     }
 
-    /// The object and offset of the code at `address`; `None` if no code is there.
-    pub(crate) fn find(&self, address: u64) -> Option<CallSite> {
-        let mapping = self.mapping(address)?;
-        let is_file = mapping.object.is_file();
-        let offset = address - mapping.start;
-        Some(CallSite {
-            object: mapping.object.clone(),
-            file_offset: if is_file {
-                offset.wrapping_add(mapping.file_offset)
-            } else {
-                0
-            },
-        })
-    }
-
     fn mapping(&self, address: u64) -> Option<&Mapping> {
         let after = self
             .mappings
@@ -75,30 +88,24 @@ impl AddressSpace {
         (address < mapping.end).then_some(mapping)
     }
 
+    /// Whether code is at an address.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        self.mapping(address).is_some()
+    }
+
     /// The file and offset of the code at an address, its file added to those; `None` if it lies in no file.
     fn place(&self, tgid: u32, address: u64, files: &mut Vec<CodeFile>) -> Option<CodePlace> {
-        let mapping = self.mapping(address)?;
-        let site = self.find(address)?;
-        if !mapping.object.is_file() {
-            return None;
-        }
-        let (device, inode) = mapping.file;
+        let mapping = self.mapping(address).filter(|mapping| mapping.is_file())?;
         let known = files
             .iter()
             .position(|file| (file.device, file.inode) == mapping.file);
         let file = known.unwrap_or_else(|| {
-            files.push(CodeFile {
-                tgid,
-                range: Some((mapping.start, mapping.end)),
-                device,
-                inode,
-                path: mapping.object.path.clone(),
-            });
+            files.push(mapping.code_file(tgid));
             files.len() - 1
         });
         Some(CodePlace {
             file,
-            offset: site.file_offset,
+            offset: mapping.offset(address),
         })
     }
 
@@ -141,6 +148,8 @@ fn coalesce(ranges: Vec<(u64, u64)>, most: usize) -> Vec<(u64, u64)> {
 #[derive(Debug)]
 pub(crate) struct AddressSpaces {
     spaces: BoundedMap<ImageKey, Arc<AddressSpace>>,
+    /// The processes that were not there when they were last asked for.
+    gone: BoundedMap<ImageKey, Instant>,
     /// By device and inode number; of one that was a file of several paths, all.
     objects: HashMap<(u32, u64), Vec<Arc<Object>>>,
     /// Number of objects.
@@ -160,6 +169,7 @@ impl AddressSpaces {
     pub(crate) fn new() -> AddressSpaces {
         AddressSpaces {
             spaces: BoundedMap::new(MAX_IMAGES),
+            gone: BoundedMap::new(MAX_IMAGES),
             objects: HashMap::new(),
             held: 0,
             anonymous: Arc::new(Object::anonymous()),
@@ -180,7 +190,16 @@ impl AddressSpaces {
         if let Some(space) = self.spaces.get_mut(&image) {
             return Some(space.clone());
         }
-        self.load(image)
+        // One that ended has as many stacks as it had before: it is not looked for at each.
+        let asked = self.gone.get_mut(&image);
+        if asked.is_some_and(|at| at.elapsed() < RELOAD_INTERVAL) {
+            return None;
+        }
+        let space = self.load(image);
+        if space.is_none() {
+            self.gone.insert(image, Instant::now());
+        }
+        space
     }
 
     /// As [`AddressSpaces::get`], but of a process that is gone what the kernel side reported: `None` if that is nothing.
@@ -196,8 +215,12 @@ impl AddressSpaces {
             start: code.start,
             end: code.end,
             file_offset: code.file_offset,
-            object: self.reported_object(image.tgid, code),
             file: (code.dev, code.ino),
+            path: match code.path.as_str() {
+                "" => ANONYMOUS.to_owned(),
+                path => path.to_owned(),
+            },
+            is_read: false,
         });
         let mappings: Vec<Mapping> = mappings.collect();
         (!mappings.is_empty()).then(|| self.keep(image, mappings))
@@ -211,8 +234,7 @@ impl AddressSpaces {
         address: u64,
     ) -> Option<Arc<AddressSpace>> {
         let space = self.spaces.get_mut(&image)?;
-        if address == 0 || space.find(address).is_some() || space.loaded.elapsed() < RELOAD_INTERVAL
-        {
+        if address == 0 || space.holds(address) || space.loaded.elapsed() < RELOAD_INTERVAL {
             return None;
         }
         self.load(image)
@@ -228,13 +250,8 @@ impl AddressSpaces {
             end: code.end,
             file_offset: code.file_offset,
             file: (code.device, code.inode),
-            object: self.object(CodeFile {
-                tgid: image.tgid,
-                range: Some((code.start, code.end)),
-                device: code.device,
-                inode: code.inode,
-                path: code.path,
-            }),
+            path: code.path,
+            is_read: true,
         });
         let mappings = mappings.collect();
         Some(self.keep(image, mappings))
@@ -246,51 +263,45 @@ impl AddressSpaces {
         space
     }
 
-    fn object(&mut self, code: CodeFile) -> Arc<Object> {
-        if code.path == ANONYMOUS {
-            return self.anonymous.clone();
-        }
-        let file = (code.device, code.inode);
-        let mut known = self.objects.get(&file).into_iter().flatten();
-        if let Some(object) = known.find(|object| object.path == code.path) {
-            return object.clone();
-        }
-        self.add(code)
-    }
-
-    /// The object of a mapping that the kernel side reported. Its path is the one below the root of its file system:
-    /// where that is mounted elsewhere, another object of that path names it, or only the path.
-    fn reported_object(&mut self, tgid: u32, code: &CodeMapping) -> Arc<Object> {
-        if code.path.is_empty() {
-            return self.anonymous.clone();
-        }
-        let file = (code.dev, code.ino);
-        if let Some(object) = self.objects.get(&file).and_then(|known| known.first()) {
-            return object.clone();
-        }
-        self.add(CodeFile {
-            tgid,
-            range: None,
-            device: code.dev,
-            inode: code.ino,
-            path: code.path.clone(),
+    /// The object and offset of the code at an address of a process; `None` if no code is there.
+    pub(crate) fn find(
+        &mut self,
+        tgid: u32,
+        space: &AddressSpace,
+        address: u64,
+    ) -> Option<CallSite> {
+        let mapping = space.mapping(address)?;
+        Some(CallSite {
+            object: self.object(tgid, mapping),
+            file_offset: mapping.offset(address),
         })
     }
 
-    fn add(&mut self, code: CodeFile) -> Arc<Object> {
+    /// The object that a mapping is of. A file is asked for its build-id once a call path leads through it: programs map
+    /// many libraries that never call for a write, and one that ends soon does not wait for them.
+    fn object(&mut self, tgid: u32, mapping: &Mapping) -> Arc<Object> {
+        if mapping.path == ANONYMOUS {
+            return self.anonymous.clone();
+        }
+        let mut known = self.objects.get(&mapping.file).into_iter().flatten();
+        // The path that the kernel side reports is the one below the root of its file system: where that is mounted
+        // elsewhere, another object of that file names it, or only the path.
+        let is_it = |object: &&Arc<Object>| !mapping.is_read || object.path == mapping.path;
+        if let Some(object) = known.find(is_it) {
+            return object.clone();
+        }
         if self.held >= MAX_OBJECTS {
             return self.anonymous.clone();
         }
-        let file = (code.device, code.inode);
-        let path = code.path.clone();
-        let is_file = path.starts_with('/');
-        let build_id = is_file.then(|| self.files.build_id(code)).flatten();
+        let asked = mapping.is_file().then(|| mapping.code_file(tgid));
+        let build_id = asked.and_then(|file| self.files.build_id(file));
         let object = Arc::new(Object {
             build_id: build_id.unwrap_or_default(),
-            path,
+            path: mapping.path.clone(),
         });
         self.held += 1;
-        self.objects.entry(file).or_default().push(object.clone());
+        let objects = self.objects.entry(mapping.file).or_default();
+        objects.push(object.clone());
         object
     }
 
@@ -303,7 +314,7 @@ impl AddressSpaces {
     ) -> HashMap<u64, Arc<Object>> {
         let is_bare = |address: &&u64| {
             let mapping = space.mapping(**address);
-            mapping.is_some_and(|mapping| mapping.object.path == ANONYMOUS)
+            mapping.is_some_and(|mapping| mapping.path == ANONYMOUS)
         };
         let bare: Vec<u64> = addresses.iter().filter(is_bare).copied().collect();
         let asked = self.unmapped.get_mut(&image);
@@ -394,15 +405,15 @@ mod tests {
     #[test]
     fn our_own_code_is_found_in_our_own_binary() {
         let image = own_image();
-        let space = AddressSpaces::new().get(image).unwrap();
-        let site = space
-            .find(own_image as fn() -> ImageKey as usize as u64)
-            .unwrap();
+        let mut spaces = AddressSpaces::new();
+        let space = spaces.get(image).unwrap();
+        let code = own_image as fn() -> ImageKey as usize as u64;
+        let site = spaces.find(image.tgid, &space, code).unwrap();
         let path = std::env::current_exe().unwrap();
         assert_eq!(site.object.path, path.to_str().unwrap());
         assert!(site.file_offset > 0 && site.file_offset < fs::metadata(path).unwrap().len());
         assert!(
-            space.find(&image as *const ImageKey as u64).is_none(),
+            !space.holds(&image as *const ImageKey as u64),
             "the stack is not code"
         );
     }
@@ -443,13 +454,16 @@ mod tests {
         let space = spaces
             .get_or(GONE, &[mapped("", 0x1000), mapped(path, 0x5000)])
             .unwrap();
-        let site = space.find(0x5010).unwrap();
+        let mut find = |address| spaces.find(GONE.tgid, &space, address).unwrap();
+        let site = find(0x5010);
         assert_eq!((site.file_offset, &*site.object.path), (0x3010, path));
-        assert_eq!(space.find(0x1010).unwrap().object.path, "[anon]");
+        assert_eq!(find(0x1010).object.path, "[anon]");
         // The same file read of a process that is there has the same identity.
-        let own = AddressSpaces::new().get(own_image()).unwrap();
+        let (mut spaces, image) = (AddressSpaces::new(), own_image());
+        let own = spaces.get(image).unwrap();
         let code = own_image as fn() -> ImageKey as usize as u64;
-        assert_eq!(site.object, own.find(code).unwrap().object);
+        let here = spaces.find(image.tgid, &own, code).unwrap();
+        assert_eq!(site.object, here.object);
     }
 
     proptest! {

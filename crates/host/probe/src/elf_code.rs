@@ -196,10 +196,15 @@ impl<'a> ElfCode<'a> {
         // No entry tells the number of symbols; linkers put the names behind them.
         let bytes = strings.checked_sub(symbols)?.min(MAX_ROWS * SYMBOL);
         let rows = self.code(symbols, bytes)?.chunks_exact(SYMBOL as usize);
+        let strings = self.code(strings, u64::MAX)?;
+        let has_name = |row: &[u8]| {
+            let text = strings.get(long(row, 0)? as usize..)?;
+            Some(text.strip_prefix(name)?.first() == Some(&0))
+        };
         let named = rows.filter(|row| {
             // One without a section is another file's.
             let is_function = row[4] & 0xf == FUNCTION && half(row, 6) != Some(0);
-            is_function && self.name(strings, row) == Some(name)
+            is_function && has_name(row) == Some(true)
         });
         let mut all = named.filter_map(|row| word(row, 8)).peekable();
         all.peek()?;

@@ -239,7 +239,7 @@ impl KnownWriters {
         let named = self.spaces.compiled(stack.image, space, &stack.frames);
         let frames = stack.frames.iter();
         let sites: Vec<CallSite> = frames
-            .map_while(|&frame| site(frame, space, &named))
+            .map_while(|&frame| self.site(stack.image, space, frame, &named))
             .collect();
         if stack.known || sites.len() >= MIN_FRAMES {
             return sites;
@@ -254,27 +254,33 @@ impl KnownWriters {
     /// The return addresses among a thread's position and words of its stack.
     fn guessed(&mut self, image: ImageKey, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
         let named = self.spaces.compiled(image, space, words);
-        let sites = words
-            .iter()
-            .filter_map(|&word| Some((word, site(word, space, &named)?)));
-        let (words, sites): (Vec<u64>, Vec<CallSite>) = sites.unzip();
+        let code = words.iter().filter(|&&word| space.holds(word));
+        let words: Vec<u64> = code.copied().collect();
         let verdicts = self.spaces.calls(image.tgid, space, &words, SCANNED_FRAMES);
-        let judged = sites.into_iter().zip(verdicts);
+        let judged = words.into_iter().zip(verdicts);
         let calls = judged.filter(|(_, verdict)| *verdict == Verdict::Call);
-        calls.map(|(site, _)| site).collect()
+        calls
+            .filter_map(|(word, _)| self.site(image, space, word, &named))
+            .collect()
     }
-}
 
-/// The call site at an address: a function that a just-in-time compiler named, or a place in a file; `None` if no code
-/// is there.
-fn site(address: u64, space: &AddressSpace, named: &HashMap<u64, Arc<Object>>) -> Option<CallSite> {
-    let Some(object) = named.get(&address) else {
-        return space.find(address);
-    };
-    Some(CallSite {
-        object: object.clone(),
-        file_offset: 0,
-    })
+    /// The call site at an address: a function that a just-in-time compiler named, or a place in a file; `None` if no code
+    /// is there.
+    fn site(
+        &mut self,
+        image: ImageKey,
+        space: &AddressSpace,
+        address: u64,
+        named: &HashMap<u64, Arc<Object>>,
+    ) -> Option<CallSite> {
+        let Some(object) = named.get(&address) else {
+            return self.spaces.find(image.tgid, space, address);
+        };
+        Some(CallSite {
+            object: object.clone(),
+            file_offset: 0,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -36,11 +36,6 @@ impl Object {
         }
     }
 
-    /// Whether there is a file to read the code from.
-    pub(crate) fn is_file(&self) -> bool {
-        !self.path.starts_with('[')
-    }
-
     /// Name of the object that lasts over restarts: its build-id, else its path.
     fn identity(&self) -> &str {
         if self.build_id.is_empty() {
