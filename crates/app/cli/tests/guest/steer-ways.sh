@@ -7,6 +7,8 @@ must mount -o discard /dev/ublkb0 /mnt
 must /job/paths /mnt $PATHS
 must xfs_io -f -c 'pwrite -q -b 64k -S 1 0 12m' /mnt/plain
 must xfs_io -f -c 'pwrite -q -V 4 -b 64k -S 2 0 20m' /mnt/wide
+# Emulated, it takes longer to look at a program than a request waits for that.
+usleep 500000
 must sync
 must dd if=/dev/zero of=/mnt/gone bs=1M count=8 conv=fsync
 must sync
