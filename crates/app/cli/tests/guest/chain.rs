@@ -111,23 +111,31 @@ enum Way {
     Collected(f64),
 }
 
-/// A way to collect on the drive that is steered, and the size of its units: a host needs some hundred.
+/// A way to collect on the drive that is steered, the size of its units (a host needs some hundred), and who places the
+/// file system's metadata.
 #[derive(Debug, Clone, Copy)]
 struct Collection {
     scheme: &'static str,
     unit: &'static str,
     way: fn(f64) -> Way,
+    metadata: &'static str,
 }
 
 const BY_DRIVE: Collection = Collection {
     scheme: "anabranch",
     unit: "1MiB",
     way: Way::Steered,
+    metadata: "scheme",
+};
+const METADATA_APART: Collection = Collection {
+    metadata: "apart",
+    ..BY_DRIVE
 };
 const BY_HOST: Collection = Collection {
     scheme: "anabranch+host",
     unit: "256KiB",
     way: Way::Collected,
+    ..BY_DRIVE
 };
 
 impl Workload {
@@ -162,8 +170,8 @@ struct Had {
 }
 
 /// One run on a fresh drive.
-fn run(workload: &Workload, file_system: &str, unit: &'static str, way: Way) -> (Report, Had) {
-    let served = Served::start(&workload.drive(unit));
+fn run(workload: &Workload, file_system: &str, collection: Collection, way: Way) -> (Report, Had) {
+    let served = Served::start(&workload.drive(collection.unit));
     let spare = match way {
         Way::Recorded => 0.0,
         Way::Steered(spare) | Way::Collected(spare) => spare,
@@ -176,6 +184,7 @@ fn run(workload: &Workload, file_system: &str, unit: &'static str, way: Way) -> 
         words("FILE_SYSTEM", file_system),
         words("RECORD", if is_recorded { "yes" } else { "" }),
         words("COLLECT", if is_collected { "host" } else { "drive" }),
+        words("METADATA", collection.metadata),
         ("SPARE", spare.to_string()),
         words("PROGRAM", workload.name),
     ]);
@@ -262,12 +271,11 @@ fn chain(workload: &Workload, file_system: &str, collection: Collection) {
     );
     let runs: u32 = amount(RUNS.0, RUNS.1).parse().unwrap();
     for _ in 0..runs {
-        let unit = collection.unit;
-        let (report, plain) = run(workload, file_system, unit, Way::Recorded);
+        let (report, plain) = run(workload, file_system, collection, Way::Recorded);
         was_captured(&report);
         let promise = promised(workload, collection, &report.bytes("trace"));
         let way = (collection.way)(promise.spare);
-        let (_, steered) = run(workload, file_system, unit, way);
+        let (_, steered) = run(workload, file_system, collection, way);
         let mib = |had: Had| had.written_bytes / f64::from(1 << 20);
         eprintln!(
             "| {name}, {file_system} | {:.0} | {:.3} | {:.3} | {:.0} | {:.3} | {:.3} |",
@@ -314,6 +322,8 @@ chains! {
     what_a_replay_promises_of_postgres_on_xfs_is_had: POSTGRES on "xfs", BY_DRIVE;
     what_a_replay_promises_of_mariadb_on_ext4_is_had: MARIADB on "ext4", BY_DRIVE;
     what_a_replay_promises_of_mariadb_on_xfs_is_had: MARIADB on "xfs", BY_DRIVE;
+    what_a_replay_promises_of_mariadb_with_metadata_apart_on_ext4_is_had: MARIADB on "ext4", METADATA_APART;
+    what_a_replay_promises_of_mariadb_with_metadata_apart_on_xfs_is_had: MARIADB on "xfs", METADATA_APART;
     what_a_replay_promises_of_rocksdb_collected_by_the_host_on_ext4_is_had: ROCKSDB on "ext4", BY_HOST;
     what_a_replay_promises_of_rocksdb_collected_by_the_host_on_xfs_is_had: ROCKSDB on "xfs", BY_HOST;
     what_a_replay_promises_of_sqlite_collected_by_the_host_on_ext4_is_had: SQLITE on "ext4", BY_HOST;

@@ -8,7 +8,7 @@ if [ -n "$RECORD" ]; then
         sh /job/chain-work.sh /dev/nvme0n1 "$FILE_SYSTEM" "$PROGRAM"
     raw_section trace cat /tmp/trace.parquet
 else
-    steer --scheme anabranch --spare "$SPARE" --metadata scheme --collect "$COLLECT" --json
+    steer --scheme anabranch --spare "$SPARE" --metadata "$METADATA" --collect "$COLLECT" --json
     section work work /dev/ublkb0
     kill -INT $server
     wait $server
