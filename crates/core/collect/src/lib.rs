@@ -37,5 +37,5 @@ mod tap;
 
 pub use cannot_collect::CannotCollect;
 pub use collector::{Collector, Step};
-pub use contest::{Contest, Moved};
+pub use contest::{Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay};
 pub use model::{handles_of, memory_bytes, model_of};

@@ -1,6 +1,8 @@
 //! `steer --collect host`: whether the host can collect on a drive, and whether that pays.
 
-use anabranch_collect::{Collector, Contest, Moved, memory_bytes, model_of};
+use anabranch_collect::{
+    Collector, Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay, memory_bytes, model_of,
+};
 use anabranch_nvme_host::Written;
 use anabranch_placement::{Choice, Collection, DeviceHalf, SchemeSpec};
 use anabranch_report::{HostCollected, bytes};
@@ -149,6 +151,17 @@ pub fn start(
         Ok(model) => model,
         Err(why) => return Ok(Start::Drive(why.to_string())),
     };
+    let is_rehearsed = settings.choice != Choice::Always;
+    if is_rehearsed && !can_pay(&sold) {
+        return Ok(Start::Drive(format!(
+            "it has {} spare units of {}, and {} handles, and collecting by the host paid in replays from {FEWEST_SPARE_UNITS} \
+             and {FEWEST_HANDLES} on: a smaller namespace would leave more spare; the setting `host-collects=always` collects \
+             nevertheless",
+            sold.physical_units.saturating_sub(sold.logical_units()),
+            bytes(sold.unit_bytes()),
+            sold.handles()
+        )));
+    }
     let mut policy = spec
         .policy_of(&model, &model, None)
         .map_err(CommandError::usage)?;
@@ -168,11 +181,10 @@ pub fn start(
             Collecting::new(collector.map_err(CommandError::usage)?, false)
         }
     };
-    let is_rehearsed = settings.choice != Choice::Always;
     let host = HostCollects {
         spec: spec.clone(),
         memory_bytes: memory_bytes(&model),
-        contest: is_rehearsed.then(|| Contest::new(sold.logical_pages.into())),
+        contest: is_rehearsed.then(|| Contest::new(&sold)),
         drive: sold,
         given_up_at_bytes: None,
     };

@@ -182,7 +182,7 @@ impl Lane {
         let mut lane = lane(own, collected, drive, start);
         lane.rehearsal = Some(Box::new(HostRehearsal {
             half: rehearsed,
-            contest: Contest::new(logical_pages),
+            contest: Contest::new(drive),
             restart: restart.transpose()?,
         }));
         Ok(lane)
