@@ -80,11 +80,12 @@ class Row(NamedTuple):
         """The name of its results, another one for each drive."""
         return "@".join((self.name, self.unit, *(one for one in self.drive if one[0] != "-"))) + ".json"
 
-    def on(self, parts: int, spare: str | None, victim: str | None = None) -> Row:
-        """The recording on a drive whose units are cut in so many parts, with another over-provisioning and victim rule if they are named."""
+    def on(self, parts: float, spare: str | None, victim: str | None = None) -> Row:
+        """The recording on a drive whose units are cut in so many parts (or, below 1, are larger), with another over-provisioning and victim
+        rule if they are named."""
         number, name = re.fullmatch(r"(\d+)([KMG]iB)", self.unit).groups()
         unit_kib = int(number) * 1024 ** "KMG".index(name[0])
-        unit = self.unit if parts == 1 else f"{unit_kib // parts}KiB"
+        unit = self.unit if parts == 1 else f"{int(unit_kib / parts)}KiB"
         kept = self.drive[: self.drive.index(SPARE)] if SPARE in self.drive else self.drive
         drive = (*kept, SPARE, spare) if spare else self.drive
         return self._replace(unit=unit, drive=(*drive, "--victim", victim) if victim else drive)

@@ -7,8 +7,9 @@ Use: host_collection.py ANABRANCH [-o FOLDER] [--parts N] [--victim RULE] [--spa
   --folder  `.`, `held-out`, `looked-at`, `generations` or `fresh` below traces/; more than one with commas [default: .]
   --scheme  the scheme whose contests these are [default: anabranch]
   --option  one more word for each replay, `--option=--streams --option=4`
-  --data    in place of one table: all recordings that choices were made by, and those of `fresh`, on drives as recorded and of eight
-            times as many units, for both kinds of victims; a row each in lab/data/NAME.csv, for scripts/tables.py
+  --data    in place of one table: all recordings that choices were made by, and those of `fresh`, on drives as recorded, of eight times as
+            many units, and of a quarter as many with 28 % of spare, for both kinds of victims; a row each in lab/data/NAME.csv, for
+            scripts/tables.py
   --handles with --data: these recordings on drives of eight times as many units and greedy victims, with 2, 4 and 8 handles, initially
             and persistently isolated (the drives of fdp_handles.py)
 Markdown on standard output: WAF of each row, mean copies by program, and rows beyond a bound.
@@ -27,6 +28,8 @@ from contests import CHOSEN_BY, FRESH, LATE, TRACES, Row, keep, mean_copies, rec
 from fdp_handles import HANDLES, profile
 
 SETS = ((CHOSEN_BY, "chosen by"), (FRESH, "fresh"))
+# Parts of an erase unit, and over-provisioning: with four times larger units, fewer than 28 % leave no room for eight streams.
+SIZES = ((1 / 4, "28%"), (1, None), (8, None))
 
 
 def schemes(name: str, relocation: str = "gc") -> list[str]:
@@ -68,14 +71,14 @@ def summary(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
 
 
 def replayed(
-    given: argparse.Namespace, names: list[str], folders: tuple[Path, ...], parts: int, victim: str, drive: tuple[str, ...] = ()
+    given: argparse.Namespace, names: list[str], folders: tuple[Path, ...], parts: float, spare: str | None, victim: str, drive: tuple[str, ...] = ()
 ) -> dict[Row, dict[str, dict]]:
     """The results of each recording whose drive a host can collect on; `drive` are words of its own for each replay."""
     results = {}
     for row in recordings(folders):
         if given.names and row.name not in given.names:
             continue
-        row = row.on(parts, given.spare, victim)
+        row = row.on(parts, spare, victim)
         # The binary, the schemes and the drive's own words decide what is there already.
         key = hashlib.sha256(repr((Path(given.anabranch).stat().st_mtime_ns, names, given.option, drive)).encode()).hexdigest()[:8]
         output = given.output / key / row.file
@@ -106,9 +109,9 @@ def cases(given: argparse.Namespace, names: list[str]) -> list[str]:
     """Mean copies by program in the three contests, a line for each kind of drive."""
     lines = []
     for folders, title in SETS:
-        for parts in (1, 8):
+        for parts, spare in SIZES:
             for victim in ("greedy", "cost-benefit"):
-                results = replayed(given, names, folders, parts, victim)
+                results = replayed(given, names, folders, parts, spare, victim)
                 whole, always, ours, half = names[:4]
                 copies = {name: mean_copies({row: one[name]["waf"] for row, one in results.items()}) for name in names}
                 cells = [f"{len(results)} {title}", str(int(median(one["units"] for one in results.values()))), victim]
@@ -129,11 +132,11 @@ def by_handles(given: argparse.Namespace) -> list[str]:
     lines = []
     for folders, title in SETS:
         for handles in HANDLES:
-            firmware = replayed(given, [given.scheme], folders, 8, "greedy", ("--streams", str(handles)))
+            firmware = replayed(given, [given.scheme], folders, 8, None, "greedy", ("--streams", str(handles)))
             for isolation in ("initially", "persistently"):
                 names = schemes(given.scheme, "fdp")[2:]
                 device = profile(given.output / f"{handles}-{isolation}", handles, isolation)
-                results = replayed(given, names, folders, 8, "greedy", ("--device", str(device)))
+                results = replayed(given, names, folders, 8, None, "greedy", ("--device", str(device)))
                 ours, half, manual, ordinary = names
                 copies = {name: mean_copies({row: one[name]["waf"] for row, one in results.items()}) for name in names}
                 whole = mean_copies({row: firmware[row][given.scheme]["waf"] for row in results})
@@ -163,7 +166,7 @@ def main() -> None:
     if given.data:
         keep(given.data, given.anabranch, [HANDLES_HEAD, *by_handles(given)] if given.handles else [HEAD, *cases(given, names)])
         return
-    results = replayed(given, names, tuple(TRACES / folder for folder in given.folder.split(",")), given.parts, given.victim)
+    results = replayed(given, names, tuple(TRACES / folder for folder in given.folder.split(",")), given.parts, given.spare, given.victim)
     table(results, names)
     summary(results, names)
 
