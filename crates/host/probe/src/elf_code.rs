@@ -34,8 +34,13 @@ const SYMBOL: u64 = 24;
 const RELOCATION: u64 = 24;
 /// A place for the address of a function: `R_X86_64_GLOB_DAT` and `R_X86_64_JUMP_SLOT` (psABI).
 const SLOTS: [u64; 2] = [6, 7];
-/// A function; one that chooses among several when it is bound is of another type (`STT_FUNC`, gABI).
+/// A place for the address that a function of this file chooses: `R_X86_64_IRELATIVE` (psABI).
+const CHOSEN_SLOT: u64 = 37;
+/// A function, and one that chooses among several when it is bound: `STT_FUNC` and `STT_GNU_IFUNC` (gABI).
 const FUNCTION: u8 = 2;
+const CHOOSING: u8 = 10;
+/// The most stubs that a call is followed through, one after the other (our choice).
+const MAX_STUBS: u8 = 3;
 
 /// Addresses of a function: from its first to behind its last.
 pub(crate) type Function = std::ops::Range<u64>;
@@ -119,12 +124,20 @@ impl<'a> ElfCode<'a> {
         Some(begins(low.checked_sub(1)?)..next)
     }
 
-    /// Whether a call of `target` can have led to a function of this file, or to another file (`None`): the target is that
-    /// function, jumps to it in place of a last call, is short and jumps somewhere, or is a stub of the linker's for
-    /// functions of other files.
-    pub(crate) fn leads(&self, target: u64, to: Option<&Function>) -> bool {
-        if self.is_stub(target) {
-            return true;
+    /// Whether a call of `target` can have led to a function of `other`, which may be this file: the target is that
+    /// function, jumps to it in place of a last call, is short and jumps somewhere, or is a stub of the linker's for it.
+    pub(crate) fn leads(&self, target: u64, other: &ElfCode<'_>, to: &Function) -> bool {
+        self.leads_by(target, other, to, MAX_STUBS)
+    }
+
+    fn leads_by(&self, target: u64, other: &ElfCode<'_>, to: &Function, stubs: u8) -> bool {
+        let is_same = std::ptr::eq(self.file, other.file);
+        let arrives = |address: u64| match self.slot_of_stub(address) {
+            Some(slot) => self.slot_leads_by(slot, other, to, stubs),
+            None => is_same && to.contains(&address),
+        };
+        if self.slot_of_stub(target).is_some() {
+            return arrives(target);
         }
         // What is in no table is not judged.
         let Some(called) = self.function(target) else {
@@ -134,18 +147,29 @@ impl<'a> ElfCode<'a> {
         let Some(code) = self.code(called.start, bytes) else {
             return true;
         };
-        let arrives = |address: u64| match to {
-            Some(function) => function.contains(&address),
-            None => self.is_stub(address),
-        };
         arrives(target)
             || jumps(code, called.start).any(arrives)
             || code.len() <= MAX_THIN && jumps_anywhere(code)
     }
 
-    /// Whether a jump through a table of the linker's lies at an address.
-    fn is_stub(&self, address: u64) -> bool {
-        self.slot_of_stub(address).is_some()
+    /// Whether a call or a jump through a place that is filled when the file is loaded can have led to a function of
+    /// `other`. Where the files do not tell, it can; but a function that this file lacks is none of its own.
+    pub(crate) fn slot_leads(&self, slot: u64, other: &ElfCode<'_>, to: &Function) -> bool {
+        self.slot_leads_by(slot, other, to, MAX_STUBS)
+    }
+
+    fn slot_leads_by(&self, slot: u64, other: &ElfCode<'_>, to: &Function, stubs: u8) -> bool {
+        let Some(left) = stubs.checked_sub(1) else {
+            return true;
+        };
+        let is_same = std::ptr::eq(self.file, other.file);
+        if let Some(choosing) = self.chosen_by(slot) {
+            return is_same && self.chooses(choosing, to);
+        }
+        let Some(name) = self.import(slot) else {
+            return true;
+        };
+        other.export_leads(name, to, left).unwrap_or(!is_same)
     }
 
     /// The place of the address that a stub jumps to: `FF 25`, behind what marks the targets of indirect jumps (Intel SDM,
@@ -167,19 +191,46 @@ impl<'a> ElfCode<'a> {
         word(self.dynamic, found? * ENTRY + 8)
     }
 
-    /// The name of the function whose address is put into a place when the file is loaded.
-    pub(crate) fn import(&self, slot: u64) -> Option<&'a [u8]> {
+    /// The relocation that fills a place when the file is loaded.
+    fn relocation(&self, slot: u64) -> Option<&'a [u8]> {
         let tables = [STUB_RELOCATIONS, RELOCATIONS].into_iter();
         let rows = tables.filter_map(|(tag, size)| self.code(self.entry(tag)?, self.entry(size)?));
-        let mut rows = rows.flat_map(|table| table.chunks_exact(RELOCATION as usize));
-        let is_ours = |row: &&[u8]| word(row, 0) == Some(slot);
-        let info = word(rows.by_ref().take(MAX_ROWS as usize).find(is_ours)?, 8)?;
+        let rows = rows.flat_map(|table| table.chunks_exact(RELOCATION as usize));
+        rows.take(MAX_ROWS as usize)
+            .find(|row| word(row, 0) == Some(slot))
+    }
+
+    /// The name of the function whose address is put into a place when the file is loaded.
+    pub(crate) fn import(&self, slot: u64) -> Option<&'a [u8]> {
+        let info = word(self.relocation(slot)?, 8)?;
         if !SLOTS.contains(&(info & 0xffff_ffff)) {
             return None;
         }
         let symbols = self.entry(SYMBOLS)?;
         let at = symbols.checked_add((info >> 32).checked_mul(SYMBOL)?)?;
         self.name(self.entry(STRINGS)?, self.code(at, SYMBOL)?)
+    }
+
+    /// The function of this file that chooses what address is put into a place.
+    fn chosen_by(&self, slot: u64) -> Option<u64> {
+        let row = self.relocation(slot)?;
+        (word(row, 8)? & 0xffff_ffff == CHOSEN_SLOT).then(|| word(row, 16))?
+    }
+
+    /// Whether a function that chooses among several can have chosen this one: it takes its address, or that of none.
+    fn chooses(&self, choosing: u64, to: &Function) -> bool {
+        let taken = || {
+            let called = self.function(choosing)?;
+            let bytes = called.end.saturating_sub(called.start).min(MAX_CODE);
+            let code = self.code(called.start, bytes)?;
+            let begins = |address: &u64| {
+                let function = self.function(*address);
+                function.is_some_and(|function| function.start == *address)
+            };
+            Some(addresses(code, called.start).filter(begins))
+        };
+        let mut taken = taken().into_iter().flatten().peekable();
+        taken.peek().is_none() || taken.any(|address| to.contains(&address))
     }
 
     /// The name of a symbol, by the address of all names.
@@ -191,7 +242,7 @@ impl<'a> ElfCode<'a> {
     }
 
     /// Whether a call of the function of this name can have led to a function; `None` if the file has no such function.
-    pub(crate) fn export_leads(&self, name: &[u8], to: &Function) -> Option<bool> {
+    fn export_leads(&self, name: &[u8], to: &Function, stubs: u8) -> Option<bool> {
         let (symbols, strings) = (self.entry(SYMBOLS)?, self.entry(STRINGS)?);
         // No entry tells the number of symbols; linkers put the names behind them.
         let bytes = strings.checked_sub(symbols)?.min(MAX_ROWS * SYMBOL);
@@ -203,12 +254,16 @@ impl<'a> ElfCode<'a> {
         };
         let named = rows.filter(|row| {
             // One without a section is another file's.
-            let is_function = row[4] & 0xf == FUNCTION && half(row, 6) != Some(0);
-            is_function && has_name(row) == Some(true)
+            let is_function = [FUNCTION, CHOOSING].contains(&(row[4] & 0xf));
+            is_function && half(row, 6) != Some(0) && has_name(row) == Some(true)
         });
-        let mut all = named.filter_map(|row| word(row, 8)).peekable();
-        all.peek()?;
-        Some(all.any(|address| self.leads(address, Some(to))))
+        let mut named = named.peekable();
+        named.peek()?;
+        Some(named.any(|row| match (word(row, 8), row[4] & 0xf) {
+            (Some(address), CHOOSING) => self.chooses(address, to),
+            (Some(address), _) => self.leads_by(address, self, to, stubs),
+            (None, _) => false,
+        }))
     }
 }
 
@@ -227,11 +282,30 @@ fn jumps(code: &[u8], address: u64) -> impl Iterator<Item = u64> {
     })
 }
 
+/// Addresses that code takes relative to itself: `8D` with a distance of 32 bits (Intel SDM, LEA).
+fn addresses(code: &[u8], address: u64) -> impl Iterator<Item = u64> {
+    code.windows(6).enumerate().filter_map(move |(at, bytes)| {
+        let [0x8d, place, operand @ ..] = bytes else {
+            return None;
+        };
+        let distance = i32::from_le_bytes(operand.try_into().ok()?);
+        let next = address.wrapping_add(at as u64 + 6);
+        (place & 0xc7 == 5).then(|| next.wrapping_add_signed(distance.into()))
+    })
+}
+
 /// Whether code has a jump to an address in a register or in memory, `FF /4` (Intel SDM, JMP), other than that of a `switch`,
-/// which compilers mark with `3E` where they mark targets of indirect jumps.
+/// which compilers mark with `3E` where they mark targets of indirect jumps. The distance of a call backwards ends with `FF`,
+/// too: that is no jump, whatever follows it.
 fn jumps_anywhere(code: &[u8]) -> bool {
-    code.windows(3)
-        .any(|bytes| bytes[0] != 0x3e && bytes[1] == 0xff && (bytes[2] >> 3) & 7 == 4)
+    let is_jump = |at: usize| code[at] == 0xff && (code[at + 1] >> 3) & 7 == 4;
+    let is_operand = |before: &[u8]| {
+        matches!(
+            before,
+            [.., 0x3e | 0xff] | [.., 0xe8 | 0xe9, _, _, _] | [.., 0x0f, 0x80..=0x8f, _, _, _]
+        )
+    };
+    (1..code.len()).any(|end| is_jump(end - 1) && !is_operand(&code[..end - 1]))
 }
 
 fn part(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
@@ -342,10 +416,45 @@ pub(crate) mod tests {
         let file = small_elf();
         let code = ElfCode::of(&file).unwrap();
         let third = code.function(0x444).unwrap();
-        let to_third = BEGINNINGS.map(|target| code.leads(target, Some(&third)));
-        assert_eq!(to_third, [true, false, true, true, false]);
-        let elsewhere = BEGINNINGS.map(|target| code.leads(target, None));
+        let to_third = BEGINNINGS.map(|target| code.leads(target, &code, &third));
+        assert_eq!(to_third, [true, false, true, true, true]);
+        // A stub leads to the function of that name, also within one file.
+        let fourth = code.function(0x464).unwrap();
+        let to_fourth = BEGINNINGS.map(|target| code.leads(target, &code, &fourth));
+        assert_eq!(to_fourth, [false, false, false, true, false]);
+        let other = small_elf();
+        let other = ElfCode::of(&other).unwrap();
+        let elsewhere = BEGINNINGS.map(|target| code.leads(target, &other, &third));
         assert_eq!(elsewhere, [true, false, false, false, true]);
+        let wrong = BEGINNINGS.map(|target| code.leads(target, &other, &fourth));
+        assert_eq!(wrong, [false; 5]);
+    }
+
+    #[test]
+    fn a_function_that_another_chooses_is_called_by_its_name() {
+        let mut file = small_elf();
+        // The third chooses when it is bound, the fourth.
+        file[0x2b4] = 0x10 | CHOOSING;
+        file[0x444..0x447].copy_from_slice(&[0x48, 0x8d, 0x05]);
+        file[0x447..0x44b].copy_from_slice(&(0x460_i32 - 0x44b).to_le_bytes());
+        let code = ElfCode::of(&file).unwrap();
+        let leads = |at| code.leads(0x400, &code, &code.function(at).unwrap());
+        assert_eq!([0x444, 0x464, 0x484].map(leads), [false, true, false]);
+        // So does the place of a stub that has no name.
+        let mut chosen = file.clone();
+        chosen[0x308..0x310].copy_from_slice(&CHOSEN_SLOT.to_le_bytes());
+        chosen[0x310..0x318].copy_from_slice(&0x440_u64.to_le_bytes());
+        let code = ElfCode::of(&chosen).unwrap();
+        let leads = |at| code.leads(0x400, &code, &code.function(at).unwrap());
+        assert_eq!([0x444, 0x464, 0x484].map(leads), [false, true, false]);
+        let other = small_elf();
+        let other = ElfCode::of(&other).unwrap();
+        assert!(!code.leads(0x400, &other, &other.function(0x464).unwrap()));
+        // One that takes no function's address may choose any.
+        chosen[0x444] = 0x90;
+        chosen[0x445] = 0x90;
+        let code = ElfCode::of(&chosen).unwrap();
+        assert!(code.leads(0x400, &code, &code.function(0x484).unwrap()));
     }
 
     #[test]
@@ -356,7 +465,7 @@ pub(crate) mod tests {
         assert_eq!(code.slot_of_stub(0x420), None);
         assert_eq!(code.import(SLOT), Some(&b"pwrite"[..]));
         assert_eq!(code.import(SLOT + 8), None);
-        let leads = |name: &[u8], at| code.export_leads(name, &code.function(at).unwrap());
+        let leads = |name: &[u8], at| code.export_leads(name, &code.function(at).unwrap(), 1);
         assert_eq!(leads(b"pwrite", 0x444), Some(true));
         assert_eq!(leads(b"pwrite", 0x484), Some(false));
         assert_eq!(leads(b"write", 0x444), None);
@@ -373,17 +482,30 @@ pub(crate) mod tests {
         let function = code
             .function(nix::libc::pwrite as *const () as u64 - base)
             .unwrap();
-        assert_eq!(code.export_leads(b"pwrite", &function), Some(true));
-        assert_eq!(code.export_leads(b"fclose", &function), Some(false));
+        assert_eq!(code.export_leads(b"pwrite", &function, 1), Some(true));
+        assert_eq!(code.export_leads(b"fclose", &function, 1), Some(false));
+        // It chooses among several, and an older one of that name does not.
+        assert_eq!(code.export_leads(b"memcpy", &function, 1), Some(false));
     }
 
     #[test]
     fn a_short_function_that_jumps_to_an_address_it_was_given_may_lead_anywhere() {
         let mut file = small_elf();
-        for (jump, leads) in [([0x48, 0xff, 0xe0], true), ([0x3e, 0xff, 0xe0], false)] {
-            file[0x430..0x433].copy_from_slice(&jump);
+        let jumps: [(&[u8], bool); 6] = [
+            (&[0x48, 0xff, 0xe0], true),
+            (&[0x3e, 0xff, 0xe0], false),
+            // A call backwards, and a prefix behind it.
+            (&[0xe8, 0x10, 0xff, 0xff, 0xff, 0x66, 0x90], false),
+            (&[0xe8, 0x10, 0x20, 0xfe, 0xff, 0x66, 0x90], false),
+            (&[0x0f, 0x84, 0x10, 0x20, 0xfe, 0xff, 0x64, 0x90], false),
+            (&[0xe8, 0x10, 0x20, 0xfe, 0xff, 0x5b, 0xff, 0xe0], true),
+        ];
+        for (jump, leads) in jumps {
+            file[0x430..0x43c].fill(0x90);
+            file[0x430..0x430 + jump.len()].copy_from_slice(jump);
             let code = ElfCode::of(&file).unwrap();
-            assert_eq!(code.leads(0x420, None), leads, "{jump:x?}");
+            let third = code.function(0x444).unwrap();
+            assert_eq!(code.leads(0x420, &code, &third), leads, "{jump:x?}");
         }
     }
 
@@ -409,12 +531,15 @@ pub(crate) mod tests {
             }
             if let Some(code) = ElfCode::of(&file) {
                 let function = code.function(address);
-                code.leads(address, function.as_ref());
-                code.leads(address % 0x500, None);
                 let name = code.slot_of_stub(address % 0x500).and_then(|slot| code.import(slot));
                 code.import(SLOT);
                 if let Some(function) = function {
-                    code.export_leads(name.unwrap_or(b"pwrite"), &function);
+                    code.leads(address, &code, &function);
+                    code.leads(address % 0x500, &code, &function);
+                    let other = small_elf();
+                    code.leads(address % 0x500, &ElfCode::of(&other).unwrap(), &function);
+                    code.slot_leads(SLOT, &code, &function);
+                    code.export_leads(name.unwrap_or(b"pwrite"), &function, 2);
                 }
                 code.address(address);
             }
