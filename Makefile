@@ -16,8 +16,7 @@ check:
 # Started in the background, a shell's children ignore Ctrl-C; tests that send it want it heard.
 test:
 	@scripts/setup.sh test
-	ANABRANCH_PYTHON=$(CURDIR)/target/venv/bin/python env --default-signal=INT,QUIT cargo test --workspace
-	@env --default-signal=INT,QUIT scripts/python-tests.sh --numprocesses 2 --dist loadfile
+	@env --default-signal=INT,QUIT scripts/test.sh
 
 # Every real application once, some ten minutes, and a table.
 .PHONY: workloads
