@@ -17,7 +17,7 @@ applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-
 programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl git:git as:binutils postmark:postmark memcached:memcached
     influxd:influxdb isql-fb:firebird3.0-utils /usr/lib/x86_64-linux-gnu/firebird/3.0/plugins/libEngine12.so:firebird3.0-server-core
     tarantool:tarantool nats-server:nats-server restic:restic rrdtool:rrdtool tkrzw_dbm_perf:tkrzw-utils
-    squid:squid /usr/lib/dovecot/imap:dovecot-imapd logrotate:logrotate pg_createcluster:postgresql setpriv:util-linux
+    squid:squid nginx:nginx sqlite3:sqlite3 /usr/lib/dovecot/imap:dovecot-imapd logrotate:logrotate pg_createcluster:postgresql setpriv:util-linux
     borg:borgbackup /usr/lib/systemd/systemd-journal-remote:systemd-journal-remote varnishd:varnish etcd:etcd-server /usr/lib/rabbitmq/bin/rabbitmq-server:rabbitmq-server
     ccache:ccache rsync:rsync qemu-io:qemu-utils escript:erlang-base /usr/lib/erlang/lib/mnesia-4.21.3:erlang-mnesia
     chromium:chromium /usr/lib/python3.11/lib-dynload/_gdbm.cpython-311-x86_64-linux-gnu.so:python3-gdbm

@@ -1,4 +1,4 @@
-"""A server of pages and pictures, and four clients that ask for them by way of the proxy at port 23128, some again and again: squid.py [MIB]."""
+"""A server of pages and pictures, and four clients that ask for them by way of a proxy at port 23128, some again and again: squid.py [MIB]."""
 import http.client
 import random
 import sys
@@ -38,7 +38,11 @@ def client(number):
     while fetched < FETCHED:
         page = int(PAGES * draw.random() ** 2.5)
         proxy.request("GET", f"http://127.0.0.1:28080/{page}", headers={"Host": "127.0.0.1:28080"})
-        fetched += len(proxy.getresponse().read())
+        try:
+            fetched += len(proxy.getresponse().read())
+        except http.client.HTTPException:
+            # nginx ends connections now and then; the next request begins another one.
+            proxy.close()
 
 
 clients = [threading.Thread(target=client, args=(number,)) for number in range(4)]
