@@ -24,7 +24,7 @@ def test_a_line_has_the_three_contests_on_a_drive_with_handles(
     wafs = {"ours": 1.3, "ours+host": 1.32, "ours+fdp": 1.4, "manual+fdp": 1.5, "baseline+fdp": 2.0}
     asked = []
 
-    def replayed(given: Any, names: list[str], folders: Any, parts: int, victim: str, drive: tuple[str, ...]) -> Any:
+    def replayed(given: Any, names: list[str], folders: Any, parts: int, spare: None, victim: str, drive: tuple[str, ...]) -> Any:
         asked.append((parts, victim, drive))
         row = collection.Row("a", "512KiB", (), Path("a.parquet"))
         late = {"ours+host": 1.5, "ours+fdp": 1.25}

@@ -238,7 +238,7 @@ impl Findings {
             (Some(Victims::Greedy), None) => "cannot be promised: the unit is not known",
             (Some(Victims::Greedy), Some(units)) => {
                 let saved = if units < MANY_UNITS {
-                    "could pay a little: replays of greedy drives of about a hundred units saved 6 to 7 % of copies"
+                    "could pay a little: replays of greedy drives of about a hundred units saved 3 to 6 % of copies"
                 } else {
                     "could pay: replays of greedy drives of some 700 units and more saved 17 to 21 % of copies"
                 };
