@@ -10,6 +10,7 @@ demo:
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --test guest -- -D warnings
 	cargo test --workspace --lib --quiet
 	cargo test --workspace --test rooms --test words --quiet
 
@@ -88,7 +89,9 @@ lint:
 	@scripts/setup.sh demo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --test guest -- -D warnings
 	cargo clippy --workspace --no-default-features --all-targets -- -D warnings
+	cargo clippy --workspace --no-default-features --test guest -- -D warnings
 	@scripts/deny.sh
 
 # What reads bytes off the network and traces of other people, a minute each; needs a nightly compiler.
