@@ -338,7 +338,7 @@ impl Collector {
 
 /// Units that a host keeps free on a model of a drive.
 fn ahead(drive: &Config) -> u32 {
-    let spare = drive.physical_units.saturating_sub(drive.logical_units());
+    let spare = drive.spare_units();
     (spare / drive.reclaim_groups.max(1) / AHEAD).max(1)
 }
 

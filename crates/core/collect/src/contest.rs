@@ -48,8 +48,7 @@ type Both = (Moved, Moved);
 /// Whether a drive is such that collecting by the host can pay: a model gives up a spare unit, and each of its streams keeps
 /// one open, so that little is left of a few.
 pub fn can_pay(drive: &Config) -> bool {
-    let spare_units = drive.physical_units.saturating_sub(drive.logical_units());
-    spare_units >= FEWEST_SPARE_UNITS && drive.handles() >= FEWEST_HANDLES
+    drive.spare_units() >= FEWEST_SPARE_UNITS && drive.handles() >= FEWEST_HANDLES
 }
 
 /// A host that collects beside the host half alone, compared once in a while.

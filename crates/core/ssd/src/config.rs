@@ -126,6 +126,11 @@ impl Config {
         self.logical_pages.div_ceil(self.pages_per_unit.max(1))
     }
 
+    /// Units beyond those that the data of a completely written drive fill.
+    pub fn spare_units(&self) -> u32 {
+        self.physical_units.saturating_sub(self.logical_units())
+    }
+
     /// Fewest physical units with which a full drive still accepts overwrites for ever: the units
     /// of the data and the spare units of each reclaim group. Where there are several groups, each
     /// counts one unit more, since it may be left with a unit's worth of room.

@@ -157,7 +157,7 @@ pub fn start(
             "it has {} spare units of {}, and {} handles, and collecting by the host paid in replays from {FEWEST_SPARE_UNITS} \
              and {FEWEST_HANDLES} on: a smaller namespace would leave more spare; the setting `host-collects=always` collects \
              nevertheless",
-            sold.physical_units.saturating_sub(sold.logical_units()),
+            sold.spare_units(),
             bytes(sold.unit_bytes()),
             sold.handles()
         )));
