@@ -9,23 +9,13 @@ cd "$(dirname "$0")/.."
 rounds=${1:-3}
 shift || true
 [ $# -gt 0 ] || set -- randwrite,4k,1,6000 randwrite,4k,16,6000 randread,4k,1,6000 randread,4k,16,6000 write,128k,16,1500
-program=${ANABRANCH:-}
-if [ -z "$program" ]; then
-    cargo build --quiet --release --package anabranch
-    program=${CARGO_TARGET_DIR:-target}/release/anabranch
-fi
-scripts/guest.sh build
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. bench/in-guest.sh
 cc -O2 -static -o "$work/spin" bench/instructions/spin.c
-strip -o "$work/anabranch" "$program"
 {
     printf "%s='%s'\n" PORT '' NQN nqn.2014-08.org.example:cost ROUNDS "$rounds" LOADS "$*" DRIVE_MIB 256 USED 192m
     cat crates/app/cli/tests/guest/prelude.sh bench/instructions/guest.sh bench/serve-cost/guest.sh
 } >"$work/script"
-# shellcheck disable=SC2046 # words
-GUEST_QEMU="-smp 1 -m 1536 -icount shift=0" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
-    $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" || { cat "$work/told"; exit 1; }
+GUEST_QEMU="-smp 1 -m 1536 -icount shift=0" in_guest "$work/spin" >"$work/told" || { cat "$work/told"; exit 1; }
 awk '
     /^@cost/ { split($2, what, ","); load = what[1] " " what[2] ", depth " what[3]; drive = what[4]
                if (!(load in known)) { known[load]; order[++loads] = load }

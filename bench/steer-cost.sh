@@ -14,31 +14,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-${IOPS:+15}} writes=${2:-${IOPS:+5000}} block=${3:-4k} depth=${4:-32}
 rounds=${rounds:-3} writes=${writes:-20000}
-program=${ANABRANCH:-}
-if [ -z "$program" ]; then
-    cargo build --quiet --release --package anabranch
-    program=${CARGO_TARGET_DIR:-target}/release/anabranch
-fi
-scripts/guest.sh build
-work=$(mktemp -d)
-# What it counted is written as it ends.
-trap '[ -z "$serve" ] || { kill "$serve" && wait "$serve"; } 2>/dev/null || true; rm -rf "$work"' EXIT
+. bench/in-guest.sh
 nqn=nqn.2014-08.org.example:cost
-served() {
-    setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 1GiB --unit 16MiB \
-        --output "$work/counters" >/dev/null 2>"$work/served" &
-    serve=$!
-    for _ in $(seq 100); do
-        port=$(sed -n 's/.* at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/served" | head -n 1)
-        [ -z "$port" ] || return 0
-        sleep 0.1
-    done
-    cat "$work/served" >&2
-    return 1
-}
-serve='' port='' drive=''
+drive=''
 if [ -z "${IOPS:-}" ]; then
-    served
+    served --nqn "$nqn" --device fdp-8ruh --size 1GiB --unit 16MiB
 else
     newer=$(scripts/guest-qemu.sh)
     PATH=$newer:$PATH
@@ -54,16 +34,13 @@ if [ -n "${COUNT:-}" ]; then
     cc -O2 -shared -fPIC -fvisibility=hidden -o "$work/count.so" bench/instructions/count.c
     plugin="-plugin $work/count.so"
 fi
-strip -o "$work/anabranch" "$program"
 {
     printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}"
     cat crates/app/cli/tests/guest/prelude.sh crates/app/cli/tests/guest/steer-prelude.sh bench/instructions/guest.sh bench/steer-cost/guest.sh
 } >"$work/script"
 hardware="-icount shift=0 $plugin"
 [ -z "${IOPS:-}" ] || hardware=$drive
-# shellcheck disable=SC2046 # words
-GUEST_QEMU="-smp 1 $hardware" scripts/guest.sh run -t 3600 "$work/script" "$work/spin" "$work/anabranch" \
-    $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" 2>"$work/blocks" || {
+GUEST_QEMU="-smp 1 $hardware" in_guest "$work/spin" >"$work/told" 2>"$work/blocks" || {
     status=$?
     cat "$work/told"
     grep -v '^@' "$work/blocks" || true

@@ -6,32 +6,15 @@
 # ANABRANCH: the program; else it is built, released. GUEST_KERNEL as for scripts/guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-program=${ANABRANCH:-}
-if [ -z "$program" ]; then
-    cargo build --quiet --release --package anabranch
-    program=${CARGO_TARGET_DIR:-target}/release/anabranch
-fi
-scripts/guest.sh build
-work=$(mktemp -d)
-trap 'kill "$serve" 2>/dev/null || true; rm -rf "$work"' EXIT
+. bench/in-guest.sh
 nqn=nqn.2014-08.org.example:latency
-setpriv --pdeathsig TERM "$program" serve --nqn "$nqn" --listen 127.0.0.1:0 --device fdp-8ruh --size 96MiB --unit 512KiB \
-    --over-provisioning 12% >/dev/null 2>"$work/served" &
-serve=$!
-for _ in $(seq 100); do
-    port=$(sed -n 's/.* at 127\.0\.0\.1:\([0-9]*\).*/\1/p' "$work/served" | head -n 1)
-    [ -z "$port" ] || break
-    sleep 0.1
-done
-[ -n "$port" ] || { cat "$work/served" >&2; exit 1; }
-strip -o "$work/anabranch" "$program"
+served --nqn "$nqn" --device fdp-8ruh --size 96MiB --unit 512KiB --over-provisioning 12%
 {
     printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "${1:-5}" DEPTH "${2:-4}" RATE "${3:-400}" SPARE 12% \
         WARMING 60M WRITTEN 60M
     cat crates/app/cli/tests/guest/prelude.sh crates/app/cli/tests/guest/steer-prelude.sh bench/steer-latency/guest.sh
 } >"$work/script"
-# shellcheck disable=SC2046 # words
-scripts/guest.sh run -t 3600 "$work/script" "$work/anabranch" $(ldd "$program" | tr ' \t' '\n\n' | grep '^/') </dev/null >"$work/told" || {
+in_guest >"$work/told" || {
     cat "$work/told" >&2
     exit 1
 }

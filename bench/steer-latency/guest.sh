@@ -1,9 +1,4 @@
 # Latencies of writes to a steered drive that has to collect: by the drive, or by the host.
-connect() {
-    must nvme connect -t tcp -a 10.0.2.2 -s "$PORT" -n "$NQN" -q "$host_name" -I "$host_identifier" -i 1 -k 600
-    await 60 test -b /dev/nvme0n1
-    await 60 test -c /dev/ng0n1
-}
 # Two writers of one half of the drive each: one its pages by turns, one mostly the same few.
 load() {
     fio --filename=/dev/ublkb0 --bs=4k --direct=1 --ioengine=io_uring --iodepth="$DEPTH" --randrepeat=1 --norandommap --rate_iops="$RATE" \
@@ -23,9 +18,9 @@ measured() {
     unsteer
     echo "@report $name $(tr -d '\n' </tmp/steered)"
 }
-connect
+connect --nr-io-queues=1 --keep-alive-tmo=600
 for _ in $(seq "$ROUNDS"); do
     measured drive anabranch
     measured host anabranch:host-collects=always --collect host --spare "$SPARE"
 done
-must nvme disconnect -n "$NQN"
+disconnect
