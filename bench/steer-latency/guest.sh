@@ -10,6 +10,8 @@ measured() {
     shift 2
     must nvme format /dev/nvme0n1 -s 1 -f
     steer --scheme "$scheme" --unwatched --yes --json "$@"
+    # As mkfs does: the host collects once it knows of each page.
+    must blkdiscard /dev/ublkb0
     must fio --filename=/dev/ublkb0 --bs=64k --direct=1 --name=fill --rw=write --size=90%
     load "$WARMING"
     load "$WRITTEN"

@@ -29,6 +29,10 @@ def told(values: list[float], form: str) -> str:
     return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
+idle = [report for report in reports["host"] if not report["collected"]["rewritten_bytes"]]
+if idle:
+    sys.exit(f"in {len(idle)} rounds the host collected nothing: {idle[0]['limitations']}")
+
 columns = ("writes a second", "median", "99 %", "99.9 %", "99.99 %")
 print("latencies in microseconds: medians (least to most) of", len(reports["host"]), "pairs")
 for name, rounds in latencies.items():
