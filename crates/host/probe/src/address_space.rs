@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use crate::bounded::BoundedMap;
 use crate::event::{CodeMapping, ImageKey, MAX_RANGES};
-use crate::inspector::message::CodeFile;
+use crate::inspector::message::{CodeFile, CodePlace};
 use crate::program_files::ProgramFiles;
-use crate::return_address::{CodePlace, Verdict, judge};
+use crate::unwinding::{CallPath, Rule, StoppedThread, unwind};
 use crate::writer::{ANONYMOUS, CallSite, Object};
 
 /// The most program images that are kept. Our choice; the kernel side keeps as many.
 const MAX_IMAGES: usize = 2048;
 /// The most objects that are kept; code of further ones is shown as if it lay in no file. Our choice.
 const MAX_OBJECTS: usize = 16384;
-/// The most verdicts on return addresses that are kept. Our choice.
-const MAX_VERDICTS: usize = 65536;
+/// The most rules of places in code that are kept. Our choice.
+const MAX_RULES: usize = 65536;
 /// The least time between two readings of a process that shows code at new addresses. Our choice.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -93,30 +93,6 @@ impl AddressSpace {
         self.mapping(address).is_some()
     }
 
-    /// The file and offset of the code at an address, its file added to those; `None` if it lies in no file.
-    fn place(&self, tgid: u32, address: u64, files: &mut Vec<CodeFile>) -> Option<CodePlace> {
-        let mapping = self.mapping(address).filter(|mapping| mapping.is_file())?;
-        let known = files
-            .iter()
-            .position(|file| (file.device, file.inode) == mapping.file);
-        let file = known.unwrap_or_else(|| {
-            files.push(mapping.code_file(tgid));
-            files.len() - 1
-        });
-        Some(CodePlace {
-            file,
-            offset: mapping.offset(address),
-        })
-    }
-
-    /// Whether the kernel side takes `address` for code: whether a range of [`AddressSpace::ranges`] holds it.
-    pub(crate) fn is_code(&self, address: u64) -> bool {
-        let after = self.coarse.partition_point(|range| range.0 <= address);
-        after
-            .checked_sub(1)
-            .is_some_and(|at| address < self.coarse[at].1)
-    }
-
     /// At most [`MAX_RANGES`] sorted, disjoint ranges that contain all of the process's code.
     pub(crate) fn ranges(&self) -> &[(u64, u64)] {
         &self.coarse
@@ -155,8 +131,8 @@ pub(crate) struct AddressSpaces {
     /// Number of objects.
     held: usize,
     anonymous: Arc<Object>,
-    /// By a word's place and that of the frame within.
-    verdicts: BoundedMap<(FileOffset, Option<FileOffset>), bool>,
+    /// By place, and whether that is a return address.
+    rules: BoundedMap<(FileOffset, bool), Rule>,
     /// Functions of just-in-time compilers, by their names.
     compiled: HashMap<String, Arc<Object>>,
     /// The programs that had no map of such functions when they were last asked.
@@ -173,7 +149,7 @@ impl AddressSpaces {
             objects: HashMap::new(),
             held: 0,
             anonymous: Arc::new(Object::anonymous()),
-            verdicts: BoundedMap::new(MAX_VERDICTS),
+            rules: BoundedMap::new(MAX_RULES),
             compiled: HashMap::new(),
             unmapped: BoundedMap::new(MAX_IMAGES),
             files: ProgramFiles::new(),
@@ -345,42 +321,80 @@ impl AddressSpaces {
         Some(object)
     }
 
-    /// Verdicts on the words of a stack of a process, from where its thread stands outwards: of those behind a call, so many
-    /// are judged at most. What cannot be read counts as a call.
-    pub(crate) fn calls(
+    /// The call path of a stopped thread of a process.
+    pub(crate) fn unwind(
         &mut self,
         tgid: u32,
         space: &AddressSpace,
-        words: &[u64],
-        most: usize,
-    ) -> Vec<Verdict> {
-        let mut files = Vec::new();
-        let places: Vec<_> = words
-            .iter()
-            .map(|&word| space.place(tgid, word, &mut files))
-            .collect();
-        let ids: Vec<_> = files.iter().map(|file| (file.device, file.inode)).collect();
-        let id = |place: CodePlace| (ids[place.file], place.offset);
-        let key = |place, inner: Option<CodePlace>| (id(place), inner.map(id));
-        let known = judge(&places, most, |_, place, inner| {
-            self.verdicts.get_mut(&key(place, inner)).copied()
+        thread: &StoppedThread<'_>,
+    ) -> CallPath {
+        let known = unwind(thread, |address, is_return| {
+            self.rule(space, address, is_return)
         });
-        if let Some(known) = known {
-            return known;
+        known.unwrap_or_else(|| {
+            self.learn_rules(tgid, space, thread);
+            let path = unwind(thread, |address, is_return| {
+                let rule = self.rule(space, address, is_return);
+                Some(rule.unwrap_or(Some(Rule::UNKNOWN)))
+            });
+            path.unwrap_or_default()
+        })
+    }
+
+    /// The rule of an address: `Some(None)` where no code is, `None` where it was not asked for yet.
+    fn rule(
+        &mut self,
+        space: &AddressSpace,
+        address: u64,
+        is_return: bool,
+    ) -> Option<Option<Rule>> {
+        let Some(mapping) = space.mapping(address) else {
+            return Some(None);
+        };
+        if !mapping.is_file() {
+            return Some(Some(Rule::UNKNOWN));
         }
-        // One question a stack: a program that ends soon does not wait for many.
-        let found = self.files.calls(tgid, files, places.clone(), most);
-        let found = found.filter(|found| found.len() == places.len());
-        let told = judge(&places, most, |at, place, inner| {
-            let verdict = found.as_ref().map_or(Verdict::Call, |found| found[at]);
-            let leads = match inner {
-                None => verdict != Verdict::NoCall,
-                Some(_) => verdict == Verdict::Call,
+        let key = ((mapping.file, mapping.offset(address)), is_return);
+        self.rules.get_mut(&key).map(|rule| Some(*rule))
+    }
+
+    /// Asks for the rules of all addresses that a thread's path can lead to. One question a stack: a program that ends soon
+    /// does not wait for many.
+    fn learn_rules(&mut self, tgid: u32, space: &AddressSpace, thread: &StoppedThread<'_>) {
+        let mut files: Vec<CodeFile> = Vec::new();
+        let (mut places, mut keys) = (Vec::new(), Vec::new());
+        let first = std::iter::once((thread.instruction, false));
+        let words = thread.words.iter().map(|&word| (word, true));
+        for (address, is_return) in first.chain(words) {
+            let mapping = space.mapping(address).filter(|mapping| mapping.is_file());
+            let Some(mapping) = mapping else {
+                continue;
             };
-            self.verdicts.insert(key(place, inner), leads);
-            Some(leads)
-        });
-        told.unwrap_or_default()
+            let offset = mapping.offset(address);
+            let key = ((mapping.file, offset), is_return);
+            if self.rules.get_mut(&key).is_some() || keys.contains(&key) {
+                continue;
+            }
+            let known = files
+                .iter()
+                .position(|file| (file.device, file.inode) == mapping.file);
+            let file = known.unwrap_or_else(|| {
+                files.push(mapping.code_file(tgid));
+                files.len() - 1
+            });
+            places.push(CodePlace {
+                file,
+                offset,
+                is_return,
+            });
+            keys.push(key);
+        }
+        let rules = self.files.rules(tgid, files, places).unwrap_or_default();
+        // What cannot be read has none.
+        let rules = rules.into_iter().chain(std::iter::repeat(Rule::UNKNOWN));
+        for (key, rule) in keys.into_iter().zip(rules) {
+            self.rules.insert(key, rule);
+        }
     }
 }
 

@@ -91,12 +91,14 @@ pub(crate) struct StackEvent {
     pub image: ImageKey,
     /// The address at which the walk left known code; 0 if it did not.
     pub outside: u64,
+    pub stack_pointer: u64,
+    pub frame_pointer: u64,
     /// The number of the thread's control group; 0 where it was not asked for, and for the file system's own writes.
     pub group: u64,
     pub comm: String,
     /// Return addresses, innermost first.
     pub frames: Vec<u64>,
-    /// The words of the stack from the stack pointer on, if the kernel side did not know where the process has code.
+    /// The words of the stack from the stack pointer on, if the kernel side did not know the path.
     pub words: Vec<u64>,
 }
 
@@ -152,8 +154,9 @@ impl Event {
         match fields.u32()? {
             1 => fields.io().map(Event::Io),
             6 => fields.passed(),
-            2 => fields.stack(0),
-            5 => fields.stack(SCAN_WORDS),
+            2 => fields.stack().map(|stack| Event::Stack(Box::new(stack))),
+            5 => fields.stack_words(Some(SCAN_WORDS)),
+            7 => fields.stack_words(None),
             3 => fields.process(),
             4 => {
                 let begun = fields.u32()?.checked_sub(1);
@@ -279,7 +282,19 @@ impl Fields<'_> {
         })
     }
 
-    fn stack(mut self, words: usize) -> Result<Event, MalformedRecord> {
+    /// A stack, and behind it so many of its words, or their number and room for the most there are.
+    fn stack_words(mut self, count: Option<usize>) -> Result<Event, MalformedRecord> {
+        let mut stack = self.stack()?;
+        let count = count.map_or_else(|| self.u64(), |count| Ok(count as u64))?;
+        let bytes = usize::try_from(count)
+            .ok()
+            .and_then(|count| self.0.get(..count.checked_mul(8)?));
+        let (words, _) = bytes.ok_or(MalformedRecord)?.as_chunks();
+        stack.words = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        Ok(Event::Stack(Box::new(stack)))
+    }
+
+    fn stack(&mut self) -> Result<StackEvent, MalformedRecord> {
         let kind = match self.u8()? {
             0 => WriterKind::User,
             1 => WriterKind::Journal,
@@ -295,19 +310,18 @@ impl Fields<'_> {
             hash: self.u64()?,
             image: self.image()?,
             outside: self.u64()?,
+            stack_pointer: self.u64()?,
+            frame_pointer: self.u64()?,
             group: self.u64()?,
             comm: self.text::<COMM_BYTES>()?,
             frames: Vec::with_capacity(MAX_FRAMES),
-            words: Vec::with_capacity(words),
+            words: Vec::new(),
         };
         for _ in 0..MAX_FRAMES {
             stack.frames.push(self.u64()?);
         }
         stack.frames.truncate(count.into());
-        for _ in 0..words {
-            stack.words.push(self.u64()?);
-        }
-        Ok(Event::Stack(Box::new(stack)))
+        Ok(stack)
     }
 }
 

@@ -4,6 +4,7 @@
 //! So this process asks another, which has few privileges, little memory and little time; one that does not answer is
 //! killed, and the next question starts the next one.
 
+mod call_frames;
 mod code_file;
 mod confinement;
 mod maps;

@@ -17,7 +17,7 @@ use tracing::info;
 
 use crate::device_number::file_system_number;
 use crate::error::ProbeError;
-use crate::event::{Event, ImageKey, MAX_RANGES, MalformedRecord};
+use crate::event::{Event, ImageKey, MAX_FRAMES, MAX_RANGES, MalformedRecord};
 use crate::reply::Reply;
 use crate::sampling::Sampling;
 use crate::shared_words::SharedWords;
@@ -38,7 +38,7 @@ const RENAME: &str = "on_rename";
 const EVERY_CALL: &str = "on_syscall_exit";
 /// Program that user space runs to answer: no hook.
 const REPLY: &str = "on_reply";
-const REPLY_WORDS: usize = 5 + 2 * MAX_RANGES;
+const REPLY_WORDS: usize = 6 + 2 * MAX_RANGES + 2 * MAX_FRAMES;
 
 /// Settings that are decided before the programs are loaded.
 #[derive(Debug, Clone)]
@@ -115,9 +115,9 @@ impl Hooks {
 }
 
 /// The maps that a process which takes over continues to use.
-const PINNED: [&str; 10] = [
+const PINNED: [&str; 11] = [
     "window", "sources", "tallies", "numbers", "stacks", "names", "pages", "files", "writers",
-    "images",
+    "images", "steps",
 ];
 
 /// The loaded and attached programs.
@@ -139,6 +139,9 @@ pub(crate) struct KernelSide {
     /// One thread at a time has a program run.
     object: Mutex<Object>,
 }
+
+/// The most records that are taken at once. Our choice.
+pub(crate) const MAX_RECORDS: usize = 4096;
 
 /// Records that were taken out of the ring.
 type Inbox = Arc<Mutex<Vec<Result<Event, MalformedRecord>>>>;
@@ -206,20 +209,24 @@ impl KernelSide {
         })
     }
 
-    /// Takes all records that wait; waits at most `timeout` for some. The kernel side wakes nobody for a single
-    /// request, so records are also taken after the time-out.
+    /// Takes records that wait, [`MAX_RECORDS`] at most; waits at most `timeout` for some. The kernel side wakes nobody for
+    /// a single request, so records are also taken after the time-out.
     pub(crate) fn receive(
         &self,
         timeout: Duration,
     ) -> Result<Vec<Result<Event, MalformedRecord>>, ProbeError> {
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        match ring.poll(timeout) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => {
+        let taken = match ring.poll(timeout) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => ring.consume(),
+        };
+        match taken {
+            // The callback wants no more for now.
+            Err(error) if error.kind() != ErrorKind::WouldBlock => {
                 return Err(refused("polling")(error));
             }
             _ => {}
         }
-        ring.consume().map_err(refused("polling"))?;
         Ok(std::mem::take(
             &mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner),
         ))
@@ -368,11 +375,14 @@ fn ring(object: &Object, inbox: &Inbox) -> libbpf_rs::Result<RingBuffer<'static>
     let inbox = inbox.clone();
     let mut builder = RingBufferBuilder::new();
     builder.add(&map, move |record| {
-        inbox
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Event::decode(record));
-        0
+        let mut inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.push(Event::decode(record));
+        // A program that writes faster than its records are taken would never have its replies.
+        if inbox.len() < MAX_RECORDS {
+            0
+        } else {
+            -(nix::errno::Errno::EAGAIN as i32)
+        }
     })?;
     builder.build()
 }
@@ -401,20 +411,28 @@ fn words(object: &Object, name: &'static str, count: usize) -> Result<SharedWord
 
 /// The words of `struct reply` of `bpf/events.h`.
 fn reply_words(reply: &Reply) -> Vec<u64> {
-    let (forgotten, image, ranges) = match reply {
-        Reply::Ranges(image, ranges, short) => (short.unwrap_or(0), Some(*image), &ranges[..]),
-        Reply::Resend(hash) => (*hash, None, &[][..]),
+    let (forgotten, image, ranges, steps) = match reply {
+        Reply::Ranges(image, ranges, short) => (short.unwrap_or(0), *image, Some(ranges), &[][..]),
+        Reply::Steps(image, steps) => (0, *image, None, &steps[..]),
+        Reply::Resend(hash) => (*hash, ImageKey::default(), None, &[][..]),
     };
+    let has_ranges = u64::from(ranges.is_some());
+    let ranges = ranges.map_or(&[][..], |ranges| ranges);
     let ranges = &ranges[..ranges.len().min(MAX_RANGES)];
     let unused = std::iter::repeat_n(u64::MAX, MAX_RANGES - ranges.len());
     let starts = ranges.iter().map(|range| range.0).chain(unused.clone());
     let ends = ranges.iter().map(|range| range.1).chain(unused);
-    [forgotten, u64::from(image.is_some())]
+    let steps = &steps[..steps.len().min(MAX_FRAMES)];
+    let unused = std::iter::repeat_n(0, 2 * (MAX_FRAMES - steps.len()));
+    [forgotten, has_ranges]
         .into_iter()
-        .chain(image.map_or([0; 2], ImageKey::to_words))
+        .chain(image.to_words())
         .chain([ranges.len() as u64])
         .chain(starts)
         .chain(ends)
+        .chain([steps.len() as u64])
+        .chain(steps.iter().flat_map(|&(address, step)| [address, step]))
+        .chain(unused)
         .collect()
 }
 
@@ -452,6 +470,12 @@ mod tests {
         assert_eq!(words.len(), REPLY_WORDS);
         assert_eq!(words[..8], [13, 1, 7, 11, 2, 0x1000, 0x5000, u64::MAX]);
         assert_eq!(words[5 + MAX_RANGES..][..3], [0x2000, 0x6000, u64::MAX]);
+
+        let words = reply_words(&Reply::Steps(image, vec![(0x1010, 5), (0x5050, 6)]));
+        assert_eq!(words.len(), REPLY_WORDS);
+        assert_eq!(words[..5], [0, 0, 7, 11, 0]);
+        let steps = &words[5 + 2 * MAX_RANGES..];
+        assert_eq!(steps[..6], [2, 0x1010, 5, 0x5050, 6, 0]);
 
         let words = reply_words(&Reply::Resend(17));
         assert_eq!(words.len(), REPLY_WORDS);

@@ -11,9 +11,9 @@ use crate::capture_filter::{CaptureFilter, LeftOut, Stranger, Wanted};
 use crate::context_table::{Claims, ContextTable};
 use crate::event::{CodeMapping, ImageKey, IoEvent, StackEvent, WriterKind};
 use crate::reply::Reply;
-use crate::return_address::Verdict;
 use crate::shared::Shared;
 use crate::tenants::Tenants;
+use crate::unwinding::{StoppedThread, step_word};
 use crate::writer::{CallSite, Object, Writer};
 
 /// The most hashes of writers that are remembered: four times as many as the kernel side remembers to have sent, since
@@ -21,12 +21,10 @@ use crate::writer::{CallSite, Object, Writer};
 const MAX_WRITERS: usize = 65536;
 /// The most processes that are gone and of which stacks are kept, and the most stacks of each. A process tells where it had
 /// code when it ends, so they wait no longer than it takes to read what came before. Our choice.
-const MAX_UNPLACED: usize = 256;
+const MAX_UNPLACED: usize = 128;
 const MAX_UNPLACED_EACH: usize = 16;
-/// The fewest frames with which a walk along frame pointers is trusted; as in `writer.bpf.h`.
+/// The fewest frames with which a walk along frame pointers is trusted; as in `stack.bpf.h`.
 const MIN_FRAMES: usize = 3;
-/// The most words of a stack that are taken for return addresses; as in `writer.bpf.h`.
-const SCANNED_FRAMES: usize = 8;
 
 /// An odd number that tells the hashes of a writer's placements apart (2^64 over the golden ratio; our choice).
 const PLACEMENT_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -153,7 +151,14 @@ impl KnownWriters {
             let short = Some(stack.hash);
             reply = newer.map(|space| Reply::Ranges(stack.image, space.ranges().to_vec(), short));
             match self.spaces.get(stack.image) {
-                Some(space) => path = self.path(stack, &space),
+                Some(space) => {
+                    let steps;
+                    (path, steps) = self.path(stack, &space);
+                    // Where code is new, the same stack is sent again.
+                    if reply.is_none() && !steps.is_empty() {
+                        reply = Some(Reply::Steps(stack.image, steps));
+                    }
+                }
                 None => {
                     self.gone += 1;
                     self.wait(stack);
@@ -231,37 +236,50 @@ impl KnownWriters {
         self.spaces.limitation()
     }
 
-    /// The call path in a form that survives a restart; empty when no address leads to code.
-    fn path(&mut self, stack: &StackEvent, space: &Arc<AddressSpace>) -> Vec<CallSite> {
-        if stack.scanned {
-            return self.guessed(stack.image, &stack.frames, space);
+    /// The call path in a form that survives a restart, empty when no address leads to code; and the steps that lead along it,
+    /// if it was unwound.
+    fn path(
+        &mut self,
+        stack: &StackEvent,
+        space: &Arc<AddressSpace>,
+    ) -> (Vec<CallSite>, Vec<(u64, u64)>) {
+        let sites = self.sites(stack, space, &stack.frames);
+        // Without words, the frames are all that is known. Had the kernel side known where there is code, it would have
+        // looked for a path without frame pointers only where too few of them led on.
+        if stack.words.is_empty() || (!stack.known && sites.len() >= MIN_FRAMES) {
+            return (sites, Vec::new());
         }
-        let named = self.spaces.compiled(stack.image, space, &stack.frames);
-        let frames = stack.frames.iter();
-        let sites: Vec<CallSite> = frames
-            .map_while(|&frame| self.site(stack.image, space, frame, &named))
-            .collect();
-        if stack.known || sites.len() >= MIN_FRAMES {
-            return sites;
-        }
-        // Had the kernel side known where there is code, it would have scanned the stack: what it would have taken.
-        let first = stack.frames.first().into_iter();
-        let code = stack.words.iter().filter(|&&word| space.is_code(word));
-        let words: Vec<u64> = first.chain(code).copied().collect();
-        self.guessed(stack.image, &words, space)
+        let Some(&instruction) = stack.frames.first() else {
+            return (sites, Vec::new());
+        };
+        let thread = StoppedThread {
+            instruction,
+            stack_pointer: stack.stack_pointer,
+            frame_pointer: stack.frame_pointer,
+            words: &stack.words,
+        };
+        let path = self.spaces.unwind(stack.image.tgid, space, &thread);
+        let steps = path.steps.into_iter();
+        (
+            self.sites(stack, space, &path.addresses),
+            steps
+                .map(|(address, step)| (address, step_word(step)))
+                .collect(),
+        )
     }
 
-    /// The return addresses among a thread's position and words of its stack.
-    fn guessed(&mut self, image: ImageKey, words: &[u64], space: &AddressSpace) -> Vec<CallSite> {
-        let named = self.spaces.compiled(image, space, words);
-        let code = words.iter().filter(|&&word| space.holds(word));
-        let words: Vec<u64> = code.copied().collect();
-        let verdicts = self.spaces.calls(image.tgid, space, &words, SCANNED_FRAMES);
-        let judged = words.into_iter().zip(verdicts);
-        let calls = judged.filter(|(_, verdict)| *verdict == Verdict::Call);
-        calls
-            .filter_map(|(word, _)| self.site(image, space, word, &named))
-            .collect()
+    /// The call sites at addresses, as far as they lead into code.
+    fn sites(
+        &mut self,
+        stack: &StackEvent,
+        space: &Arc<AddressSpace>,
+        addresses: &[u64],
+    ) -> Vec<CallSite> {
+        let named = self.spaces.compiled(stack.image, space, addresses);
+        let sites = addresses
+            .iter()
+            .map_while(|&address| self.site(stack.image, space, address, &named));
+        sites.collect()
     }
 
     /// The call site at an address: a function that a just-in-time compiler named, or a place in a file; `None` if no code
@@ -301,6 +319,8 @@ pub(crate) mod tests {
                 tgid: u32::MAX,
             },
             outside: 0,
+            stack_pointer: 0,
+            frame_pointer: 0,
             group: 0,
             comm: comm.into(),
             frames: match kind {

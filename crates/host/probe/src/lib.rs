@@ -23,7 +23,6 @@ mod build_id;
 mod capture_filter;
 mod context_table;
 mod device_number;
-mod elf_code;
 mod error;
 mod event;
 mod file_table;
@@ -45,6 +44,7 @@ mod skipped;
 mod support;
 mod symbols;
 mod tenants;
+mod unwinding;
 mod window;
 mod writer;
 

@@ -12,7 +12,7 @@ use crate::capture_filter::{CaptureFilter, LeftOut};
 use crate::context_table::FoldLimits;
 use crate::device_number::{device_number, is_nvme};
 use crate::error::ProbeError;
-use crate::kernel_side::{Form, KernelSide, Settings};
+use crate::kernel_side::{Form, KernelSide, MAX_RECORDS, Settings};
 use crate::sampling::Untold;
 use crate::skipped::Skipped;
 use crate::support;
@@ -171,7 +171,14 @@ impl Probe {
     /// # Errors
     /// When the ring cannot be read, or holds records of an unknown layout.
     pub fn poll(&mut self, timeout: Duration, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
-        for event in self.kernel_side.receive(timeout)? {
+        self.take(timeout, sink).map(|_| ())
+    }
+
+    /// Takes records once; answers whether more may wait.
+    fn take(&mut self, timeout: Duration, sink: &mut dyn FnMut(Io)) -> Result<bool, ProbeError> {
+        let events = self.kernel_side.receive(timeout)?;
+        let has_more = events.len() >= MAX_RECORDS;
+        for event in events {
             let reply = event
                 .and_then(|event| self.assembler.accept(event, sink))
                 .map_err(|_| ProbeError::MalformedRecord)?;
@@ -179,7 +186,7 @@ impl Probe {
                 self.kernel_side.send_reply(&reply);
             }
         }
-        Ok(())
+        Ok(has_more)
     }
 
     /// Passes every request that still waits in the ring to `sink`, without waiting for more.
@@ -187,7 +194,8 @@ impl Probe {
     /// # Errors
     /// As for [`Probe::poll`].
     pub fn drain(&mut self, sink: &mut dyn FnMut(Io)) -> Result<(), ProbeError> {
-        self.poll(Duration::ZERO, sink)
+        while self.take(Duration::ZERO, sink)? {}
+        Ok(())
     }
 
     /// Number of records lost so far because the ring was full, and of requests and dirtied pages on which the kernel

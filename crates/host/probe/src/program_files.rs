@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::bounded::BoundedMap;
 use crate::inspector::Inspector;
-use crate::inspector::message::{Answer, CodeFile, Limits, Program, Question};
-use crate::return_address::{CodePlace, Verdict};
+use crate::inspector::message::{Answer, CodeFile, CodePlace, Limits, Program, Question};
+use crate::unwinding::Rule;
 
 /// Limits of one question. Our choice: on an idle machine an answer takes some milliseconds, and records wait in the
 /// ring meanwhile.
@@ -66,16 +66,15 @@ impl ProgramFiles {
         }
     }
 
-    /// Verdicts on the words of a stack of a process; `None` if there is no answer.
-    pub(crate) fn calls(
+    /// The rules of places in files of a process; `None` if there is no answer.
+    pub(crate) fn rules(
         &mut self,
         tgid: u32,
         files: Vec<CodeFile>,
-        words: Vec<Option<CodePlace>>,
-        most: usize,
-    ) -> Option<Vec<Verdict>> {
-        match self.ask(tgid, &Question::Calls(files, words, most))? {
-            Answer::Calls(verdicts) => Some(verdicts),
+        places: Vec<CodePlace>,
+    ) -> Option<Vec<Rule>> {
+        match self.ask(tgid, &Question::Rules(files, places))? {
+            Answer::Rules(rules) => Some(rules),
             _ => None,
         }
     }

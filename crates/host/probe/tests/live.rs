@@ -8,6 +8,8 @@
 mod begun;
 #[path = "live/btrfs.rs"]
 mod btrfs;
+#[path = "live/call_paths.rs"]
+mod call_paths;
 #[path = "live/compiled.rs"]
 mod compiled;
 #[path = "live/drive.rs"]
@@ -434,80 +436,6 @@ fn a_partitions_offsets_count_from_its_own_start() {
         offsets(watch(&ProbeOptions::new(&drive.device), write)),
         [2 * MIB]
     );
-}
-
-const WRITER_SOURCE: &str = r#"
-#include <fcntl.h>
-#include <unistd.h>
-static char block[65536];
-__attribute__((noinline)) int put(int fd) { int done = write(fd, block, sizeof block) > 0; fsync(fd); return done; }
-__attribute__((noinline)) int append_log(int fd) { int done = put(fd); return done + 1; }
-__attribute__((noinline)) int write_table(int fd) { int done = put(fd); return done + 2; }
-int main(int count, char **names) {
-    int log = open(names[1], O_WRONLY | O_CREAT, 0644), table = open(names[2], O_WRONLY | O_CREAT, 0644);
-    /* Until the probe knows this process, then in earnest. */
-    put(log);
-    usleep(800000);
-    int done = 0;
-    for (int i = 0; i < 16; i++) done += append_log(log) + write_table(table);
-    return done != 16 * 5;
-}
-"#;
-
-/// The signatures of the application's contexts in one run of the C program, by file.
-fn signatures(program: &Path) -> [BTreeSet<u64>; 2] {
-    let drive = Drive::with("ext4", 64);
-    let root = drive.path();
-    let watched = watch(&ProbeOptions::new(&drive.device), || {
-        run(Command::new(program)
-            .arg(root.join("log"))
-            .arg(root.join("table")));
-    });
-    ["log", "table"].map(|name| {
-        let ios = watched.writes_to(name);
-        ios.map(|io| watched.context(io))
-            .filter(|context| context.kind == ContextKind::Application && context.frames.len() > 2)
-            .map(|context| context.signature)
-            .collect()
-    })
-}
-
-fn contexts_survive_a_restart(flags: &[&str]) {
-    let directory = tempfile::TempDir::new().unwrap();
-    let (source, program) = (
-        directory.path().join("writer.c"),
-        directory.path().join("writer"),
-    );
-    std::fs::write(&source, WRITER_SOURCE).unwrap();
-    run(Command::new("gcc")
-        .args(flags)
-        .arg("-o")
-        .arg(&program)
-        .arg(source));
-    let [log, table] = signatures(&program);
-    assert!(!log.is_empty() && !table.is_empty());
-    assert!(log.is_disjoint(&table), "call paths are told apart");
-    assert_eq!(signatures(&program), [log, table], "and found again");
-}
-
-#[test]
-fn contexts_survive_a_restart_with_frame_pointers() {
-    contexts_survive_a_restart(&[
-        "-O1",
-        "-fno-omit-frame-pointer",
-        "-fno-optimize-sibling-calls",
-        "-pie",
-    ]);
-}
-
-#[test]
-fn contexts_survive_a_restart_without_frame_pointers() {
-    contexts_survive_a_restart(&[
-        "-O1",
-        "-fomit-frame-pointer",
-        "-fno-optimize-sibling-calls",
-        "-pie",
-    ]);
 }
 
 fn db_bench(directory: &Path) {

@@ -10,6 +10,7 @@
 #define MAX_FRAMES 24
 #define MAX_RANGES 128
 #define SCAN_WORDS 128
+#define STACK_WORDS 1024
 #define COMM_BYTES 16
 #define NAME_BYTES 256
 #define DIRECTORY_BYTES 32
@@ -26,6 +27,7 @@ enum event_type {
 	EVENT_FILE = 4,
 	EVENT_EARLY_STACK = 5, /* a stack event, and the stack's first SCAN_WORDS words behind it */
 	EVENT_PASSED = 6, /* a request that a program passed to an NVMe drive itself, and a word behind it: 1 + its placement, 0 for none */
+	EVENT_STACK_WORDS = 7, /* struct stack_words */
 };
 
 /* As anabranch_trace::Operation. */
@@ -71,19 +73,38 @@ struct io_event {
 	struct file_key file; /* all 0: no file */
 };
 
+/* Why a stack's words were searched for return addresses. */
+enum scanned {
+	SCANNED_NOT = 0,
+	SCANNED_UNTIL_TOLD = 1, /* a step of the path is not known yet */
+	SCANNED_FOR_GOOD = 2, /* a file on the path has no rule for it */
+};
+
 /* Who writes; sent once for each hash that was not seen lately. */
 struct stack_event {
 	__u32 type;
 	__u8 kind; /* enum writer_kind */
-	__u8 scanned; /* frames after the first are guesses from the stack's words */
+	__u8 scanned; /* enum scanned: frames after the first are guesses from the stack's words */
 	__u8 count; /* frames */
 	__u8 known; /* the image's executable ranges were known */
 	__u64 hash;
 	struct image_key image;
 	__u64 outside; /* the address at which the walk left known code; 0: nowhere */
+	__u64 stack_pointer;
+	__u64 frame_pointer;
 	__u64 group; /* the number of its control group (version 2); 0: not asked for, or the file system's own write */
 	char comm[COMM_BYTES];
 	__u64 frames[MAX_FRAMES]; /* innermost first */
+};
+
+/*
+ * A stack whose path is not known, and what lies on it: user space finds the
+ * path, and answers with its steps.
+ */
+struct stack_words {
+	struct stack_event stack;
+	__u64 count; /* words */
+	__u64 words[STACK_WORDS]; /* from the stack pointer on */
 };
 
 /* A part of a program's memory that it may execute. */
@@ -130,12 +151,35 @@ struct ranges {
 	__u64 end[MAX_RANGES];
 };
 
+/*
+ * The step from a place in code to its caller (src/unwinding.rs): bytes from
+ * the pointer that it goes by to where the caller's stack begins, below which
+ * lies the return address; in 16 bits above these, how far below that the
+ * caller's frame pointer was saved, 0 if it was not; and above 48 the kind.
+ */
+enum step_kind {
+	STEP_BY_STACK_POINTER = 1,
+	STEP_BY_FRAME_POINTER = 2,
+	STEP_LAST = 3, /* nobody called */
+	STEP_UNKNOWN = 4, /* the file has no rule */
+};
+
+/* Where the thread stands, in place of a return address: another rule may hold there. */
+#define STANDS_HERE (1ULL << 63)
+
+struct step {
+	__u64 address;
+	__u64 step;
+};
+
 /* What user space answers. */
 struct reply {
 	__u64 forgotten; /* the hash of a writer that is to be sent again; 0: none */
 	__u64 has_ranges;
 	struct image_key image;
 	struct ranges ranges;
+	__u64 count; /* steps */
+	struct step steps[MAX_FRAMES];
 };
 
 /*

@@ -565,6 +565,11 @@ int on_reply(void *context)
 		if (count)
 			__sync_fetch_and_add(count, 1);
 	}
+	for (__u32 i = 0; i < MAX_FRAMES && i < told->count; i++) {
+		struct step_key key = { .image = told->image, .address = told->steps[i].address };
+
+		bpf_map_update_elem(&steps, &key, &told->steps[i].step, BPF_ANY);
+	}
 	if (told->has_ranges)
 		return bpf_map_update_elem(&images, &told->image, &told->ranges, BPF_ANY);
 	return 0;

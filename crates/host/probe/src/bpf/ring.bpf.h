@@ -42,6 +42,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define MAX_FILES 16384
 #define MAX_IMAGES 512
 #define MAX_WRITERS 4096
+#define MAX_UNWIND_STEPS 4096
 /* A server wants to know the writer at the first request. */
 #define SEND_STACKS_AT_ONCE true
 #else
@@ -49,6 +50,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define MAX_FILES 65536
 #define MAX_IMAGES 2048
 #define MAX_WRITERS 16384
+#define MAX_UNWIND_STEPS 16384
 #define SEND_STACKS_AT_ONCE false
 #endif
 

@@ -6,16 +6,10 @@
 #ifndef ANABRANCH_WRITER_BPF_H
 #define ANABRANCH_WRITER_BPF_H
 
-#include "code.bpf.h"
-#include "ring.bpf.h"
+#include "stack.bpf.h"
 #ifdef HANDOVER
 #include "window.bpf.h"
 #endif
-
-/* A walk along frame pointers that yields fewer frames than this led nowhere. */
-#define MIN_FRAMES 3
-/* Words the stack scan takes: PCStream (FAST'19) takes five, of which user space drops those that do not lead on. Our choice. */
-#define SCANNED_FRAMES 8
 
 /* Hashes user space was told about lately. */
 struct {
@@ -48,8 +42,7 @@ static __always_inline __u64 *forgotten_writers(void)
 	return bpf_map_lookup_elem(&forgotten, &zero);
 }
 
-/* Frames of a call path that is remembered at most, and paths that each program remembers on each processor: our choice. */
-#define RECALLED_FRAMES 16
+/* Paths that each program remembers on each processor: our choice. */
 #define RECALLED_BITS 5
 
 /* Where a thread stands; of a kernel thread, only which it is. */
@@ -136,215 +129,14 @@ __noinline __u64 publish(struct scratch *scratch)
 	if (is_early(stack)) {
 		stack->type = EVENT_EARLY_STACK;
 		sent = send(stack, sizeof(*stack) + sizeof(scratch->words), SEND_STACKS_AT_ONCE);
+	} else if (stack->scanned) {
+		sent = send_words(stack);
 	} else {
 		sent = send(stack, sizeof(*stack), SEND_STACKS_AT_ONCE);
 	}
 	if (sent)
 		bpf_map_update_elem(&writers, &hash, &seen, BPF_ANY);
 	return hash;
-}
-
-/* The only range that may hold `address`. A binary search of fixed length. */
-__noinline __u32 range_of(const struct ranges *ranges, __u64 address)
-{
-	__u32 at = 0;
-
-	if (!ranges)
-		return 0;
-	for (__u32 step = MAX_RANGES / 2; step; step /= 2)
-		if (ranges->start[(at + step) & (MAX_RANGES - 1)] <= address)
-			at += step;
-	return at;
-}
-
-struct walk {
-	struct stack_event *stack;
-	struct ranges *ranges;
-	__u64 *words;
-	__u64 *places;
-	__u64 top; /* where the words lie */
-	__u64 frame_pointer;
-	__u64 start; /* the range of code found last; at first the program's own */
-	__u64 end;
-};
-
-/* Calls stay in one object for long: look there first. */
-static __always_inline bool is_code(struct walk *walk, __u64 address)
-{
-	if (walk->start <= address && address < walk->end)
-		return true;
-	if (!walk->ranges->count)
-		return false;
-
-	__u32 at = range_of(walk->ranges, address) & (MAX_RANGES - 1);
-
-	if (address < walk->ranges->start[at] || walk->ranges->end[at] <= address)
-		return false;
-	walk->start = walk->ranges->start[at];
-	walk->end = walk->ranges->end[at];
-	return true;
-}
-
-static __always_inline bool add_frame(struct walk *walk, __u64 address, __u64 place)
-{
-	__u32 at = walk->stack->count;
-
-	if (at >= MAX_FRAMES)
-		return false;
-	walk->stack->frames[at] = address;
-	walk->places[at] = place;
-	walk->stack->count = at + 1;
-	return true;
-}
-
-/* A frame pointer points to the caller's frame pointer and the return address behind it. */
-static long step_frame(__u32 i, void *context)
-{
-	struct walk *walk = context;
-	__u64 frame[2];
-
-	if (bpf_probe_read_user(frame, sizeof(frame), (const void *)walk->frame_pointer))
-		return 1;
-
-	__u64 address = CODE_ADDRESS(frame[1]);
-
-	/* While it is not known where there is code, user space sorts it out. */
-	if (walk->ranges->count && !is_code(walk, address)) {
-		walk->stack->outside = address;
-		return 1;
-	}
-	if (!add_frame(walk, address, walk->frame_pointer + sizeof(frame[0])) || frame[0] <= walk->frame_pointer)
-		return 1;
-	walk->frame_pointer = frame[0];
-	return 0;
-}
-
-#if defined(__TARGET_ARCH_x86)
-/* The longest call instruction. */
-#define CALL_BYTES 7
-
-/* Whether code is exactly one `FF /2` of so many bytes. */
-static __always_inline bool is_indirect_call(const __u8 *code, int bytes)
-{
-	__u8 mode = code[1] >> 6, reg = code[1] & 7;
-	bool scaled = mode != 3 && reg == 4;
-	int displacement = mode == 1 ? 1 : mode == 2 ? 4 : 0;
-
-	if (code[0] != 0xff || (code[1] >> 3 & 7) != 2)
-		return false;
-	if (!mode && (reg == 5 || (scaled && bytes > 2 && (code[2] & 7) == 5)))
-		displacement = 4;
-	return bytes == 2 + scaled + displacement;
-}
-
-/*
- * Whether the code before an address ends with a call: `return_address.rs` has
- * the same test, and its source. Code that is not in memory passes.
- */
-static __always_inline bool follows_call(__u64 address)
-{
-	__u8 before[CALL_BYTES];
-
-	if (bpf_probe_read_user(before, sizeof(before), (const void *)(address - sizeof(before))))
-		return true;
-	if (before[CALL_BYTES - 5] == 0xe8)
-		return true;
-#pragma unroll
-	for (int bytes = 2; bytes <= CALL_BYTES; bytes++)
-		if (is_indirect_call(before + CALL_BYTES - bytes, bytes))
-			return true;
-	return false;
-}
-#else
-static __always_inline bool follows_call(__u64 address)
-{
-	return true;
-}
-#endif
-
-static long scan_word(__u32 i, void *context)
-{
-	struct walk *walk = context;
-	__u64 address = CODE_ADDRESS(walk->words[i & (SCAN_WORDS - 1)]);
-
-	/* Words that were pushed for another reason split one call path into many. */
-	if (!is_code(walk, address) || !follows_call(address))
-		return 0;
-	return !add_frame(walk, address, walk->top + i * sizeof(address)) || walk->stack->count > SCANNED_FRAMES;
-}
-
-/*
- * Code built without frame pointers leaves no chain to follow. PCStream's
- * answer (FAST'19): read the stack upwards from its pointer and take the first
- * words that point into code, of those that lie behind a call: a program that
- * keeps addresses of functions or of places to jump to on its stack would have
- * a path for each. Where the thread stands is certain and comes first.
- */
-static __always_inline __u32 read_words(struct walk *walk)
-{
-	const void *top = (const void *)walk->top;
-
-	if (!bpf_probe_read_user(walk->words, SCAN_WORDS * 8, top))
-		return SCAN_WORDS;
-	/* Near the stack's end there is less to read; what cannot be read is zeroed. */
-	if (!bpf_probe_read_user(walk->words, SCAN_WORDS, top))
-		return SCAN_WORDS / 8;
-	return 0;
-}
-
-static __always_inline void scan_stack(struct walk *walk)
-{
-	__u32 words = read_words(walk);
-
-	if (!words)
-		return;
-	walk->stack->scanned = 1;
-	walk->stack->count = 1;
-	bpf_loop(words, scan_word, walk, 0);
-}
-
-static __always_inline struct ranges *ranges_of(struct image_key *image)
-{
-	struct ranges *ranges = bpf_map_lookup_elem(&images, image);
-
-	if (ranges && ranges->count)
-		return ranges;
-	tell_process();
-	return bpf_map_lookup_elem(&images, image);
-}
-
-static __always_inline void walk_stack(struct task_struct *task, struct scratch *scratch)
-{
-	struct stack_event *stack = &scratch->stack;
-	struct mm_struct *mm = task->mm;
-
-	/* A thread that is exiting has no memory left to walk. */
-	if (!mm)
-		return;
-	stack->image = image_of(task);
-
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct walk walk = {
-		.stack = stack,
-		.ranges = ranges_of(&stack->image),
-		.words = scratch->words,
-		.places = scratch->places,
-		.top = regs->sp,
-		.frame_pointer = FRAME_POINTER(regs),
-		.start = mm->start_code,
-		.end = mm->end_code,
-	};
-
-	if (!walk.ranges)
-		return;
-	stack->known = walk.ranges->count != 0;
-	stack->frames[0] = INSTRUCTION(regs);
-	stack->count = 1;
-	bpf_loop(MAX_FRAMES, step_frame, &walk, 0);
-	if (!stack->known)
-		read_words(&walk);
-	else if (stack->count < MIN_FRAMES)
-		scan_stack(&walk);
 }
 
 /* The running thread's control group, if it is asked for. */
@@ -358,7 +150,7 @@ static __always_inline struct stack_event *new_stack(struct scratch *scratch, __
 	struct stack_event *stack = &scratch->stack;
 
 	stack->kind = kind;
-	stack->scanned = 0;
+	stack->scanned = SCANNED_NOT;
 	stack->count = 0;
 	stack->known = 0;
 	stack->outside = 0;
@@ -470,7 +262,9 @@ __noinline __u64 recall(__u32 slot)
 /* What was found is the whole of what can be found. */
 static __always_inline bool is_whole(const struct stack_event *stack)
 {
-	return !is_early(stack) && (!stack->scanned || stack->count > SCANNED_FRAMES);
+	if (stack->scanned == SCANNED_FOR_GOOD)
+		return stack->count > SCANNED_FRAMES;
+	return !is_early(stack) && !stack->scanned;
 }
 
 /* Remembers the writer that `slot`'s scratch tells of: the running thread. */

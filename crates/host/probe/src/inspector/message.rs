@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::return_address::{CodePlace, Verdict};
+use crate::unwinding::Rule;
 
 /// Bytes of the longest message. Our choice: [`MAX_MAPPINGS`](super::maps::MAX_MAPPINGS) lines with usual paths.
 const MAX_MESSAGE: usize = 8 << 20;
@@ -35,6 +35,15 @@ pub(crate) struct CodeFile {
     pub device: u32,
     pub inode: u64,
     pub path: String,
+}
+
+/// Place in code: the number of its file among a question's, and the offset there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct CodePlace {
+    pub file: usize,
+    pub offset: u64,
+    /// Whether it is asked for as a return address: its rule is that of the call before it.
+    pub is_return: bool,
 }
 
 /// An executable mapping of a process.
@@ -77,8 +86,8 @@ pub(crate) enum Question {
     Program(u32),
     /// The build-id of a file: [`Answer::Text`].
     BuildId(CodeFile),
-    /// The words of a stack that are return addresses, of these files, so many at most: [`Answer::Calls`].
-    Calls(Vec<CodeFile>, Vec<Option<CodePlace>>, usize),
+    /// The rules of places in these files: [`Answer::Rules`].
+    Rules(Vec<CodeFile>, Vec<CodePlace>),
     /// The function of a call: [`Answer::Text`].
     Symbol(Call),
     /// The functions of a just-in-time compiler at these addresses of a process: [`Answer::Functions`].
@@ -90,7 +99,7 @@ pub(crate) enum Answer {
     Ready,
     Program(Program),
     Text(Option<String>),
-    Calls(Vec<Verdict>),
+    Rules(Vec<Rule>),
     /// `None` if the process has no map of them.
     Functions(Option<Vec<Option<String>>>),
 }

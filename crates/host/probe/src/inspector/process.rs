@@ -6,15 +6,16 @@ use std::{env, io, process};
 
 use nix::unistd::alarm;
 
+use super::call_frames::CallFrames;
 use super::code_file::mapped;
 use super::confinement::confine;
 use super::maps::mappings;
-use super::message::{Answer, CodeFile, MARK, Program, Question, WORD, receive, send};
+use super::message::{Answer, CodeFile, CodePlace, MARK, Program, Question, WORD, receive, send};
 use super::perf_map::PerfMaps;
 use super::symbol_files::SymbolFiles;
 use crate::build_id::build_id_of;
 use crate::image::image_of;
-use crate::return_address::{CodePlace, Verdict, Within, judge, leads_on};
+use crate::unwinding::Rule;
 
 /// Becomes an inspector, and never returns, in a process that a probe started as one; else does nothing. IMPORTANT: a
 /// program that attaches a probe calls this first in `main`, since inspectors are this program, run again.
@@ -49,7 +50,7 @@ fn answer(question: &Question, files: &mut SymbolFiles, maps: &mut PerfMaps) -> 
         Question::Begin(_) => Answer::Ready,
         Question::Program(tgid) => Answer::Program(program(*tgid)),
         Question::BuildId(file) => Answer::Text(mapped(file).and_then(|bytes| build_id_of(&bytes))),
-        Question::Calls(files, words, most) => Answer::Calls(calls(files, words, *most)),
+        Question::Rules(files, places) => Answer::Rules(rules(files, places)),
         Question::Symbol(call) => Answer::Text(files.symbol(call)),
         Question::Functions(tgid, addresses) => Answer::Functions(maps.functions(*tgid, addresses)),
     }
@@ -64,18 +65,18 @@ fn program(tgid: u32) -> Program {
     }
 }
 
-/// Judges the words of a stack. A file that cannot be read tells nothing against a word.
-fn calls(files: &[CodeFile], words: &[Option<CodePlace>], most: usize) -> Vec<Verdict> {
+/// The rules of places in files. A file that cannot be read has none.
+fn rules(files: &[CodeFile], places: &[CodePlace]) -> Vec<Rule> {
     let files: Vec<_> = files.iter().map(mapped).collect();
-    let bytes = |place: CodePlace| files.get(place.file)?.as_deref();
-    let leads = |_, place: CodePlace, inner: Option<CodePlace>| {
-        let within = inner.and_then(|inner| {
-            if inner.file == place.file {
-                return Some(Within::Here(inner.offset));
-            }
-            Some(Within::There(bytes(inner)?, inner.offset))
-        });
-        Some(bytes(place).is_none_or(|bytes| leads_on(bytes, place.offset, within)))
-    };
-    judge(words, most, leads).unwrap_or_default()
+    let mut frames: Vec<_> = files
+        .iter()
+        .map(|file| file.as_deref().map(CallFrames::of))
+        .collect();
+    let rules = places.iter().map(|place| {
+        let frames = frames.get_mut(place.file).and_then(Option::as_mut);
+        frames.map_or(Rule::UNKNOWN, |frames| {
+            frames.rule(place.offset, place.is_return)
+        })
+    });
+    rules.collect()
 }
