@@ -70,9 +70,12 @@ impl FileClasses {
 
 /// The text that names of a class have in common: the extension, as in `.sst`. Without an
 /// extension, or with one that is only a number, it is the name with `#` for each run of digits, as
-/// in `binlog.#`. Words of 16 and more hexadecimal digits are `#` as well: PostgreSQL's log
-/// segments, and nginx's cached files, `#.#` while they are written.
+/// in `binlog.#`; for names of 16 and more hexadecimal digits, which PostgreSQL's log segments
+/// have, it is `#`.
 fn class_name(name: &str) -> String {
+    if name.len() >= 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return "#".to_owned();
+    }
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match name.rsplit_once('.') {
         Some((_, extension)) if !is_number(extension) => shortened(&format!(".{extension}")),
@@ -82,23 +85,11 @@ fn class_name(name: &str) -> String {
 
 fn without_digits(name: &str) -> String {
     let mut class = String::new();
-    for word in name.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {
-        let letters = word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
-        let is_hash = letters.len() >= 16 && letters.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let rest = if is_hash {
-            &word[letters.len()..]
-        } else {
-            word
-        };
-        if is_hash && !class.ends_with('#') {
-            class.push('#');
-        }
-        for letter in rest.chars() {
-            if !letter.is_ascii_digit() {
-                class.push(letter);
-            } else if !class.ends_with('#') {
-                class.push('#');
-            }
+    for letter in name.chars() {
+        match letter.is_ascii_digit() {
+            true if class.ends_with('#') => {}
+            true => class.push('#'),
+            false => class.push(letter),
         }
     }
     class
@@ -125,8 +116,6 @@ mod tests {
             ("ib_logfile0", "ib_logfile#"),
             ("test.db-wal", ".db-wal"),
             ("00000001000000000000002A", "#"),
-            ("febc56eb48cae6f728318589b4730715.0000000001", "#.#"),
-            ("febc56eb48cae6f728318589b4730715-tail-12", "#-tail-#"),
             ("16384", "#"),
             ("16384_fsm", "#_fsm"),
             ("trailing.", "trailing."),
