@@ -48,7 +48,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// Of code in no file, or in one that cannot be read.
+    /// Rule of code in no file, or in one that cannot be read.
     pub(crate) const UNKNOWN: Rule = Rule {
         is_behind_call: true,
         step: None,
