@@ -52,6 +52,11 @@ impl Mapping {
         }
     }
 
+    /// The file and offset of the code at an address of the mapping.
+    fn place(&self, address: u64) -> FileOffset {
+        (self.file, self.offset(address))
+    }
+
     /// The offset in the file of the code at an address of the mapping; 0 if it lies in no file.
     fn offset(&self, address: u64) -> u64 {
         if self.is_file() {
@@ -354,7 +359,7 @@ impl AddressSpaces {
         if !mapping.is_file() {
             return Some(Some(Rule::UNKNOWN));
         }
-        let key = ((mapping.file, mapping.offset(address)), is_return);
+        let key = (mapping.place(address), is_return);
         self.rules.get_mut(&key).map(|rule| Some(*rule))
     }
 
@@ -370,8 +375,7 @@ impl AddressSpaces {
             let Some(mapping) = mapping else {
                 continue;
             };
-            let offset = mapping.offset(address);
-            let key = ((mapping.file, offset), is_return);
+            let key = (mapping.place(address), is_return);
             if self.rules.get_mut(&key).is_some() || keys.contains(&key) {
                 continue;
             }
@@ -384,7 +388,7 @@ impl AddressSpaces {
             });
             places.push(CodePlace {
                 file,
-                offset,
+                offset: mapping.offset(address),
                 is_return,
             });
             keys.push(key);

@@ -243,15 +243,18 @@ impl KnownWriters {
         stack: &StackEvent,
         space: &Arc<AddressSpace>,
     ) -> (Vec<CallSite>, Vec<(u64, u64)>) {
-        let sites = self.sites(stack, space, &stack.frames);
-        // Without words, the frames are all that is known. Had the kernel side known where there is code, it would have
-        // looked for a path without frame pointers only where too few of them led on.
-        if stack.words.is_empty() || (!stack.known && sites.len() >= MIN_FRAMES) {
-            return (sites, Vec::new());
-        }
         let Some(&instruction) = stack.frames.first() else {
-            return (sites, Vec::new());
+            return (Vec::new(), Vec::new());
         };
+        // The frames of a scan are guesses: their files are not asked for where the words tell the path.
+        if !stack.scanned || stack.words.is_empty() {
+            let sites = self.sites(stack, space, &stack.frames);
+            // Without words, the frames are all that is known. Had the kernel side known where there is code, it would
+            // have looked for a path without frame pointers only where too few of them led on.
+            if stack.words.is_empty() || sites.len() >= MIN_FRAMES {
+                return (sites, Vec::new());
+            }
+        }
         let thread = StoppedThread {
             instruction,
             stack_pointer: stack.stack_pointer,

@@ -8,7 +8,7 @@ use anabranch_probe::ProbeOptions;
 use anabranch_trace::ContextKind;
 
 use super::drive::{Drive, run};
-use super::watch::watch;
+use super::watch::{Watched, watch};
 
 const WRITER_SOURCE: &str = r#"
 #include <fcntl.h>
@@ -41,15 +41,20 @@ fn built(directory: &tempfile::TempDir, source: &str, flags: &[&str]) -> PathBuf
     program
 }
 
-/// The signatures of the application's contexts in one run of the C program, by file.
-fn signatures(program: &Path) -> [BTreeSet<u64>; 2] {
+/// One run of a C program that writes two files.
+fn watched(program: &Path) -> Watched {
     let drive = Drive::with("ext4", 64);
     let root = drive.path();
-    let watched = watch(&ProbeOptions::new(&drive.device), || {
+    watch(&ProbeOptions::new(&drive.device), || {
         run(Command::new(program)
             .arg(root.join("log"))
             .arg(root.join("table")));
-    });
+    })
+}
+
+/// The signatures of the application's contexts in one run of the C program, by file.
+fn signatures(program: &Path) -> [BTreeSet<u64>; 2] {
+    let watched = watched(program);
     ["log", "table"].map(|name| {
         let ios = watched.writes_to(name);
         ios.map(|io| watched.context(io))
@@ -128,13 +133,7 @@ fn without_frame_pointers_a_path_is_the_whole_truth_whatever_lies_on_the_stack()
             "-fno-inline",
         ],
     );
-    let drive = Drive::with("ext4", 64);
-    let root = drive.path();
-    let watched = watch(&ProbeOptions::new(&drive.device), || {
-        run(Command::new(program)
-            .arg(root.join("log"))
-            .arg(root.join("table")));
-    });
+    let watched = watched(&program);
     for (file, caller) in [("log", "append_log"), ("table", "write_table")] {
         let contexts = watched
             .writes_to(file)
