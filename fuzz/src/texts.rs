@@ -3,25 +3,18 @@
 //!
 //! The fuzz target and `crates/app/cli/tests/fuzzed.rs` share this; it panics when it does not hold.
 
-use anabranch_placement::{HostGeometry, KnownLifetimes, SchemeSpec};
+use anabranch_placement::{DeviceHalf, KnownLifetimes, SchemeSpec, Site};
 use anabranch_replay::{Comparison, synthetic::Synthetic};
 use anabranch_report::{
     Look, answer, comparison, difference, difference_table, notes, page, times,
 };
-use anabranch_ssd::{Device, PageRange, StreamId, profile::Profile};
+use anabranch_ssd::{
+    Config, Device, PageRange, StreamId, profile::Profile, relocate::RelocationKind,
+};
 use anabranch_sweep::Grid;
 
 /// What the first byte says the rest is read as.
 pub const KINDS: u8 = 7;
-
-const GEOMETRY: HostGeometry = HostGeometry {
-    logical_pages: 1024,
-    page_bytes: 4096,
-    host_streams: 8,
-    internal_streams: 8,
-    pages_per_unit: 32,
-    physical_units: 56,
-};
 
 /// What is read is refused in words, or does what it is for. Whether it was taken.
 pub fn texts(input: &[u8]) -> bool {
@@ -68,12 +61,18 @@ fn profile(text: &str) -> bool {
 /// Schemes that are known can be set up for a drive, or say why not.
 fn schemes(list: &str, file: &str) -> bool {
     let read = |_: &str| Ok(file.to_owned());
-    let specs = SchemeSpec::read_list(list, &read);
+    let specs = SchemeSpec::read_list(list, &read, |_| true);
+    let drive = Config {
+        host_streams: 8,
+        internal_streams: 8,
+        ..Config::new(1024, 32, 56)
+    };
+    let site = Site::new(&drive, DeviceHalf::Relocation(RelocationKind::Fdp));
     let built = specs.map(|specs| {
         specs
             .iter()
             .take(8)
-            .filter(|spec| spec.build(&GEOMETRY).is_ok())
+            .filter(|spec| spec.build(&site).is_ok())
             .count()
     });
     built.is_ok_and(|built| built > 0)

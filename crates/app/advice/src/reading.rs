@@ -1,9 +1,9 @@
 //! One pass over a trace's writes and discards, in pages; all measures are taken in it.
 
 use anabranch_compare::{Addresses, CompareError, Requests, Result, Watch};
-use anabranch_placement::{HostGeometry, Names, Policy, SchemeSpec, Write};
+use anabranch_placement::{DeviceHalf, Names, Policy, SchemeSpec, Site, Write};
 use anabranch_replay::Pages;
-use anabranch_ssd::PageRange;
+use anabranch_ssd::{Config, PageRange, relocate::RelocationKind};
 use anabranch_trace::{Io, Operation, Tables};
 
 /// Bytes of the pages in which lifetimes are measured.
@@ -125,15 +125,14 @@ pub fn host_policy(
     names: &Names,
 ) -> Result<Policy> {
     let spec = scheme.parse::<SchemeSpec>().map_err(CompareError::usage)?;
-    let geometry = HostGeometry {
-        logical_pages,
+    let drive = Config {
         page_bytes: PAGE_BYTES,
         host_streams,
-        internal_streams: 0,
-        pages_per_unit: 0,
-        physical_units: 0,
+        ..Config::new(logical_pages, 0, 0)
     };
-    let mut policy = Policy::of_host(spec.build(&geometry).map_err(CompareError::usage)?);
+    let copies = DeviceHalf::Relocation(RelocationKind::Fdp);
+    let halves = spec.build(&Site::new(&drive, copies));
+    let mut policy = Policy::of_host(halves.map_err(CompareError::usage)?.into_assign());
     policy.learn(names);
     Ok(policy)
 }

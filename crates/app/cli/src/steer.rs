@@ -24,7 +24,7 @@ use std::{
 
 use anabranch_compare::{check_endurance, read_text};
 use anabranch_nvme_host::usage::listed;
-use anabranch_placement::{DeviceHalf, SchemeSpec};
+use anabranch_placement::{DeviceHalf, SchemeSpec, Site};
 use anabranch_report::{message, printable};
 use anabranch_ssd::StreamId;
 use anabranch_steer::{
@@ -275,11 +275,12 @@ fn sharing(neighbour: &Path, handles: &[u16], free: usize) -> String {
 /// The host half of the scheme, on the drive as far as it is known: what a drive keeps spare it does not tell.
 fn placer(plan: &Plan, drive: &SteeredDrive, spare: f64) -> Result<Placer> {
     let model = shadow::model(drive, plan.streams, spare, Rate::WHOLE);
-    let host = plan
-        .spec
-        .host(&model.config, DeviceHalf::Relocation(model.kind), None)
-        .map_err(CommandError::usage)?;
-    Ok(Placer::new(host.into_assign(), plan.metadata.map(StreamId)))
+    let site = Site::new(&model.config, DeviceHalf::Relocation(model.kind));
+    let halves = plan.spec.build(&site).map_err(CommandError::usage)?;
+    Ok(Placer::new(
+        halves.into_assign(),
+        plan.metadata.map(StreamId),
+    ))
 }
 
 fn start_shadow(

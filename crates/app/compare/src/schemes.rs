@@ -30,7 +30,7 @@ pub fn schemes(
     };
     let mut specs: Vec<SchemeSpec> = Vec::new();
     for list in &options.schemes {
-        let read = SchemeSpec::read_list_where(list, read, belongs);
+        let read = SchemeSpec::read_list(list, read, belongs);
         for spec in read.map_err(CompareError::usage)? {
             if options.is_default() && spec.needs_future() && !future_is_known {
                 continue;

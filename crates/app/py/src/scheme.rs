@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use anabranch_placement::{Assign, Host, HostGeometry, HostScheme, Names, SchemeSpec, Unfit};
+use anabranch_placement::{
+    Assign, Halves, HostGeometry, HostScheme, Names, SchemeSpec, Site, Unfit,
+};
 use anabranch_ssd::{PageRange, StreamId, relocate::RelocationKind};
 use pyo3::{
     exceptions::PyTypeError,
@@ -185,10 +187,10 @@ impl HostScheme for Guest {
         &self.name
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        let built = Python::attach(|py| self.at_work(py, geometry));
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        let built = Python::attach(|py| self.at_work(py, &site.geometry));
         match built {
-            Ok(working) => Ok(Host::alone(working)),
+            Ok(working) => Ok(Halves::host(working)),
             Err(error) => {
                 self.trouble.record(error);
                 Err(Unfit {

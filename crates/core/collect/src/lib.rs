@@ -13,7 +13,7 @@
 //! let scheme: SchemeSpec = "sepbit+host".parse()?;
 //! let settings = scheme.collection().ok_or("no collection by the host")?;
 //! let model = model_of(&scheme, settings, &drive)?;
-//! let mut policy = scheme.policy_of(&model, &model, None)?;
+//! let mut policy = scheme.policy(&model, None)?;
 //! let mut collector = Collector::new(model, &drive, policy.relocation_mut())?;
 //!
 //! collector.write(policy.relocation_mut(), PageRange::new(0, 8), StreamId(1))?;

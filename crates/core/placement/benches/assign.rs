@@ -10,7 +10,7 @@ mod load;
 use std::sync::Arc;
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Future, Host, HostGeometry, SCHEMES, SchemeSpec, Whole, Write,
+    Assign, DeviceHalf, Future, Halves, HostGeometry, SCHEMES, SchemeSpec, Site, Whole, Write,
 };
 use anabranch_ssd::{
     PageRange, StreamId,
@@ -91,8 +91,9 @@ fn wholes() -> Vec<(&'static str, Box<dyn Whole>)> {
     let mut wholes = Vec::new();
     for scheme in SCHEMES {
         let spec = scheme.name.parse::<SchemeSpec>();
-        let host = spec.map(|spec| spec.host(&DRIVE.drive(), DeviceHalf::Own, None));
-        if let Ok(Ok(Host::Whole(mut whole))) = host {
+        let drive = DRIVE.drive();
+        let halves = spec.map(|spec| spec.build(&Site::new(&drive, DeviceHalf::Own)));
+        if let Ok(Ok(Halves::Whole(mut whole))) = halves {
             for page in 0..DRIVE.logical_pages {
                 whole.assign(&page_write(page, u64::from(page)));
             }

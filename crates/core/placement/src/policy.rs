@@ -7,17 +7,9 @@ use anabranch_ssd::{PageRange, StreamId, relocate::Relocate};
 
 use crate::{
     assign::{Assign, Names, Write},
+    halves::Halves,
     known_lifetimes::KnownLifetimes,
-    scheme::Whole,
 };
-
-/// The two halves of a scheme: separate, or in one object.
-enum Halves {
-    /// A host half with any relocation.
-    Apart(Box<dyn Assign>, Box<dyn Relocate>),
-    /// A scheme that is both halves.
-    Whole(Box<dyn Whole>),
-}
 
 /// A scheme at work. Whoever drives a device keeps its policy beside it, asks the policy where
 /// writes go ([`Policy::place`]), and hands the policy's relocation to the device's calls. The
@@ -28,57 +20,37 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy of a host half with any relocation.
-    pub fn apart(assign: Box<dyn Assign>, relocation: Box<dyn Relocate>) -> Policy {
+    /// A policy of both halves.
+    pub fn new(halves: Halves) -> Policy {
         Policy {
-            goes_by_page: assign.goes_by_page(),
-            halves: Halves::Apart(assign, relocation),
-        }
-    }
-
-    /// A policy of a scheme that is both halves.
-    pub fn whole(whole: Box<dyn Whole>) -> Policy {
-        Policy {
-            goes_by_page: whole.goes_by_page(),
-            halves: Halves::Whole(whole),
+            goes_by_page: halves.assign().goes_by_page(),
+            halves,
         }
     }
 
     /// A policy of a host half; copies stay in their streams.
     pub fn of_host(assign: Box<dyn Assign>) -> Policy {
-        Policy::apart(assign, Box::new(()))
+        Policy::new(assign.into())
     }
 
     /// The host half, to be asked what it has learned.
     pub fn host(&self) -> &dyn Assign {
-        match &self.halves {
-            Halves::Apart(assign, _) => &**assign,
-            Halves::Whole(whole) => &**whole,
-        }
+        self.halves.assign()
     }
 
     fn host_mut(&mut self) -> &mut dyn Assign {
-        match &mut self.halves {
-            Halves::Apart(assign, _) => &mut **assign,
-            Halves::Whole(whole) => &mut **whole,
-        }
+        self.halves.assign_mut()
     }
 
     /// The device half.
     pub fn relocation(&self) -> &dyn Relocate {
-        match &self.halves {
-            Halves::Apart(_, relocation) => &**relocation,
-            Halves::Whole(whole) => &**whole,
-        }
+        self.halves.relocation()
     }
 
     /// The device half, to be handed to a device's calls.
     #[inline]
     pub fn relocation_mut(&mut self) -> &mut dyn Relocate {
-        match &mut self.halves {
-            Halves::Apart(_, relocation) => &mut **relocation,
-            Halves::Whole(whole) => &mut **whole,
-        }
+        self.halves.relocation_mut()
     }
 
     /// Asks where a write request goes, and has each part performed before it asks about the next:

@@ -2,57 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use anabranch_ssd::{
-    Config,
-    relocate::{Relocate, RelocationKind},
-    victims::VictimRule,
-};
+use anabranch_ssd::victims::VictimRule;
 
 use crate::{
-    assign::Assign, future::Future, geometry::HostGeometry, parameter::Parameter, rules::Rules,
+    geometry::HostGeometry, halves::Halves, parameter::Parameter, rules::Rules, site::Site,
 };
-
-/// A scheme that is both halves: what it learns from writes, it uses for copies.
-pub trait Whole: Assign + Relocate {}
-
-impl<T: Assign + Relocate> Whole for T {}
-
-/// A host half at work: it alone, or a scheme that can be the device half as well.
-pub enum Host {
-    /// A host half that leaves copies to a relocation.
-    Alone(Box<dyn Assign>),
-    /// A scheme that can place copies too, or leave them to a relocation.
-    Whole(Box<dyn Whole>),
-}
-
-impl Host {
-    /// The variant for a host half that leaves copies to a relocation.
-    pub fn alone(assign: impl Assign + 'static) -> Host {
-        Host::Alone(Box::new(assign))
-    }
-
-    /// The variant for a scheme that is both halves.
-    pub fn whole(whole: impl Whole + 'static) -> Host {
-        Host::Whole(Box::new(whole))
-    }
-
-    /// The host half, even if the scheme could be both.
-    pub fn into_assign(self) -> Box<dyn Assign> {
-        match self {
-            Host::Alone(assign) => assign,
-            Host::Whole(whole) => whole,
-        }
-    }
-}
-
-/// Relocation of the copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceHalf {
-    /// One of the device's relocations decides.
-    Relocation(RelocationKind),
-    /// The scheme itself decides.
-    Own,
-}
 
 /// A parameter's key and the value to give it.
 pub type Setting = (&'static str, String);
@@ -72,31 +26,12 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Builds the scheme for a drive.
+    /// Builds the scheme for a drive. Where another places the copies, a scheme that is both halves may give its host
+    /// half alone.
     ///
     /// # Errors
     /// When a parameter does not fit the drive.
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit>;
-
-    /// Builds the scheme for a drive whose relocation places the copies.
-    ///
-    /// # Errors
-    /// When a parameter does not fit the drive.
-    fn build_beside(&self, drive: &Config, _relocation: RelocationKind) -> Result<Host, Unfit> {
-        self.build(&HostGeometry::of(drive))
-    }
-
-    /// Builds a scheme that must know when pages will die.
-    ///
-    /// # Errors
-    /// When a parameter does not fit the drive.
-    fn build_foreseeing(
-        &self,
-        geometry: &HostGeometry,
-        _future: &Arc<Future>,
-    ) -> Result<Host, Unfit> {
-        self.build(geometry)
-    }
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit>;
 
     /// The victim rule that the scheme's own device half needs; `None` where any rule of the drive will do.
     fn victim_rule(&self) -> Option<VictimRule> {

@@ -28,7 +28,7 @@ mod warcip;
 
 use anabranch_ssd::relocate::RelocationKind;
 
-use crate::scheme::{DeviceHalf, HostScheme};
+use crate::{halves::DeviceHalf, scheme::HostScheme};
 
 /// A scheme with a name of its own. Besides, any host half goes with any relocation
 /// (`hints+substream`).

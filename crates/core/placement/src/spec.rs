@@ -10,16 +10,17 @@ use std::{fmt, str::FromStr, sync::Arc};
 use anabranch_ssd::{Config, relocate::RelocationKind, victims::VictimRule};
 
 use crate::{
-    assign::Assign,
     collection::{Collection, SUFFIX},
     error::{DidYouMean, SchemeError},
     future::Future,
     geometry::HostGeometry,
+    halves::{DeviceHalf, Halves},
     policy::Policy,
     rules::{ReadText, Rules},
-    scheme::{DeviceHalf, Host, HostScheme, Setting, Unfit},
+    scheme::{HostScheme, Setting, Unfit},
     schemes::{SCHEMES, Scheme},
     settings::{Settable, apply, written},
+    site::Site,
     tenants::Tenants,
 };
 
@@ -52,23 +53,15 @@ impl SchemeSpec {
     /// # Errors
     /// When one of them is wrong, or names a file.
     pub fn parse_list(text: &str) -> Result<Vec<SchemeSpec>, SchemeError> {
-        SchemeSpec::read_list(text, &no_files)
+        SchemeSpec::read_list(text, &no_files, |_| true)
     }
 
-    /// As [`SchemeSpec::parse_list`]; `read` gives the text of files that parameters name.
+    /// As [`SchemeSpec::parse_list`], where `all` stands for those schemes of the catalogue that `belongs` holds of;
+    /// `read` gives the text of files that parameters name.
     ///
     /// # Errors
     /// When one of them is wrong, or names a file that is.
-    pub fn read_list(text: &str, read: &ReadText<'_>) -> Result<Vec<SchemeSpec>, SchemeError> {
-        SchemeSpec::read_list_where(text, read, |_| true)
-    }
-
-    /// As [`SchemeSpec::read_list`], where `all` stands for those schemes of the catalogue that
-    /// `belongs` holds of.
-    ///
-    /// # Errors
-    /// When one of them is wrong, or names a file that is.
-    pub fn read_list_where(
+    pub fn read_list(
         text: &str,
         read: &ReadText<'_>,
         belongs: impl Fn(&Scheme) -> bool,
@@ -231,43 +224,21 @@ impl SchemeSpec {
         }
     }
 
-    /// The host half, at work on a drive that relocates by itself, by FDP's rules for initially
-    /// isolated handles; of a scheme that needs the future, as far as it does without.
+    /// Builds the scheme for a drive. Of a scheme shared by tenants it is the host half alone.
     ///
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
-    pub fn build(&self, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
-        let beside = DeviceHalf::Relocation(RelocationKind::Fdp);
-        Ok(self.host(&geometry.drive(), beside, None)?.into_assign())
-    }
-
-    /// The host half at work on a drive, beside the relocation.
-    ///
-    /// # Errors
-    /// When a parameter does not fit the drive, or it has no stream or no page.
-    pub fn host(
-        &self,
-        drive: &Config,
-        beside: DeviceHalf,
-        future: Option<&Arc<Future>>,
-    ) -> Result<Host, SchemeError> {
-        let geometry = &HostGeometry::of(drive);
-        if geometry.host_streams == 0 || geometry.page_bytes == 0 {
+    pub fn build(&self, site: &Site<'_>) -> Result<Halves, SchemeError> {
+        if site.geometry.host_streams == 0 || site.geometry.page_bytes == 0 {
             return Err(SchemeError::NoDrive);
         }
-        let build = || match (future, beside) {
-            (Some(future), _) if self.needs_future() => {
-                self.fit(self.host.build_foreseeing(geometry, future))
-            }
-            (_, DeviceHalf::Own) => self.fit(self.host.build(geometry)),
-            (_, DeviceHalf::Relocation(kind)) => self.fit(self.host.build_beside(drive, kind)),
-        };
+        let build = || self.host.build(site).map_err(|unfit| self.unfit(unfit));
         if self.tenants == 1 {
             return build();
         }
-        let schemes = (0..self.tenants).map(|_| build().map(Host::into_assign));
+        let schemes = (0..self.tenants).map(|_| build().map(Halves::into_assign));
         let schemes = schemes.collect::<Result<Vec<_>, _>>()?;
-        Ok(Host::alone(Tenants::new(schemes, geometry)))
+        Ok(Halves::host(Tenants::new(schemes, &site.geometry)))
     }
 
     /// The scheme at work on a drive that [`SchemeSpec::drive`] made for it. `future` is for schemes
@@ -298,14 +269,12 @@ impl SchemeSpec {
         if self.needs_future() && future.is_none() {
             return Err(self.refused());
         }
-        let host = self.host(shown, self.relocation, future)?;
-        Ok(match (self.relocation, host) {
-            (DeviceHalf::Own, Host::Whole(whole)) => Policy::whole(whole),
-            (DeviceHalf::Own, Host::Alone(assign)) => Policy::of_host(assign),
-            (DeviceHalf::Relocation(kind), host) => {
-                Policy::apart(host.into_assign(), kind.build(drive))
-            }
-        })
+        let site = Site::new(shown, self.relocation).foreseen(future);
+        let halves = self.build(&site)?;
+        Ok(Policy::new(match self.relocation {
+            DeviceHalf::Own => halves,
+            DeviceHalf::Relocation(kind) => Halves::Apart(halves.into_assign(), kind.build(drive)),
+        }))
     }
 
     /// The error for a scheme that needs the future where the future is not known (a live run).
@@ -315,16 +284,14 @@ impl SchemeSpec {
         }
     }
 
-    fn fit<T>(&self, built: Result<T, Unfit>) -> Result<T, SchemeError> {
-        built.map_err(|unfit| {
-            let given = self.parameters.iter().find(|(key, _)| key == unfit.key);
-            SchemeError::BadValue {
-                scheme: self.name.clone(),
-                key: unfit.key.to_owned(),
-                value: given.map(|(_, value)| value.clone()).unwrap_or_default(),
-                expected: unfit.expected,
-            }
-        })
+    fn unfit(&self, unfit: Unfit) -> SchemeError {
+        let given = self.parameters.iter().find(|(key, _)| key == unfit.key);
+        SchemeError::BadValue {
+            scheme: self.name.clone(),
+            key: unfit.key.to_owned(),
+            value: given.map(|(_, value)| value.clone()).unwrap_or_default(),
+            expected: unfit.expected,
+        }
     }
 }
 

@@ -303,7 +303,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::spec::SchemeSpec;
+    use crate::{halves::Halves, site::Site, spec::SchemeSpec};
     use anabranch_trace::{ContextId, FileId, WriteHint};
 
     const DRIVE: HostGeometry = HostGeometry {
@@ -327,7 +327,9 @@ mod tests {
                 ..DRIVE
             };
             let hints: SchemeSpec = "hints".parse().unwrap();
-            let scheme = |_| hints.build(&geometry).unwrap();
+            let drive = geometry.drive();
+            let site = Site::new(&drive, hints.relocation());
+            let scheme = |_| hints.build(&site).map(Halves::into_assign).unwrap();
             Host {
                 scheme: Tenants::new((0..tenants).map(scheme).collect(), &geometry),
                 now_pages: 0,

@@ -1,13 +1,21 @@
 //! Properties that hold for every scheme, under any writes.
 
 use anabranch_placement::{
-    Assign, ContextName, HostGeometry, Names, Rules, SCHEMES, SchemeSpec, Write,
+    Assign, ContextName, DeviceHalf, Halves, HostGeometry, Names, Rules, SCHEMES, SchemeError,
+    SchemeSpec, Site, Write,
 };
-use anabranch_ssd::PageRange;
+use anabranch_ssd::{PageRange, relocate::RelocationKind};
 use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
 use proptest::prelude::*;
 
 const LOGICAL_PAGES: u32 = 5_000;
+
+/// The host half on a drive that is sold.
+fn host_half(spec: &SchemeSpec, geometry: &HostGeometry) -> Result<Box<dyn Assign>, SchemeError> {
+    let copies = DeviceHalf::Relocation(RelocationKind::Fdp);
+    let halves = spec.build(&Site::new(&geometry.drive(), copies));
+    halves.map(Halves::into_assign)
+}
 
 #[derive(Debug, Clone)]
 enum Request {
@@ -208,8 +216,8 @@ proptest! {
         let geometry = HostGeometry { logical_pages: LOGICAL_PAGES, page_bytes: 4096, host_streams, internal_streams: 8, pages_per_unit: 100, physical_units: 60 };
         for scheme in all() {
             let spec: SchemeSpec = scheme.parse().unwrap();
-            let mut first = spec.build(&geometry).unwrap();
-            let mut second = spec.build(&geometry).unwrap();
+            let mut first = host_half(&spec, &geometry).unwrap();
+            let mut second = host_half(&spec, &geometry).unwrap();
             let streams = answers(&mut *first, &requests, start_pages);
             prop_assert!(streams.iter().all(|stream| *stream < host_streams), "{}", scheme);
             prop_assert_eq!(&streams, &answers(&mut *second, &requests, start_pages));
@@ -234,7 +242,7 @@ fn the_lifetime_table_keeps_to_the_bound_it_was_given() {
         physical_units: 120,
     };
     let spec: SchemeSpec = "pcstream:table=1MiB,max-contexts=10".parse().unwrap();
-    let assign = spec.build(&geometry).unwrap();
+    let assign = host_half(&spec, &geometry).unwrap();
     assert!(assign.memory_bytes() <= (1 << 20) + 10 * 32 + 8 * 2);
 }
 
@@ -266,11 +274,7 @@ fn names_of_any_number_do_not_grow_a_scheme_past_its_bound() {
         ("vstream:by=file", (2 << 20) + 8_000 + 32_768 + 10_000),
         ("pcstream", 8_000 + 1024 * 40 + 10_000),
     ] {
-        let mut assign = scheme
-            .parse::<SchemeSpec>()
-            .unwrap()
-            .build(&geometry)
-            .unwrap();
+        let mut assign = host_half(&scheme.parse().unwrap(), &geometry).unwrap();
         assign.learn(&names);
         assert!(
             assign.memory_bytes() <= bound,

@@ -17,7 +17,7 @@ use std::{
 
 use anabranch_placement::{
     Assign, ContextName, Future, HostGeometry, KnownLifetime, KnownLifetimes, Names, SCHEMES,
-    SchemeSpec,
+    SchemeSpec, Site,
 };
 use anabranch_trace::{ContextId, ContextKind, FileId};
 use load::Load;
@@ -145,7 +145,9 @@ fn what_pcstream_learned_in_another_run_is_told_too() {
     for name in ["pcstream", "pcstream:by=both,max-contexts=2000"] {
         let held = HELD_BYTES.get();
         let spec: SchemeSpec = name.parse().unwrap();
-        let mut assign = spec.build(&drive).unwrap();
+        let config = drive.drive();
+        let halves = spec.build(&Site::new(&config, spec.relocation()));
+        let mut assign = halves.unwrap().into_assign();
         drop(spec);
         assign.restore_lifetimes(&profile);
         assign.learn(&names);

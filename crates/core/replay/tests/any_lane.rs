@@ -3,8 +3,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use anabranch_placement::{
-    Assign, DeviceHalf, Host, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES, SchemeSpec,
-    Whole, Write,
+    Assign, DeviceHalf, Halves, KnownLifetimes, Leader, Names, Policy, RuleUse, SCHEMES,
+    SchemeSpec, Site, Whole, Write,
 };
 use anabranch_replay::{AnyDevice, Engine, Lane};
 use anabranch_ssd::{
@@ -199,7 +199,8 @@ impl Relocate for Checked {
 /// The lane of a scheme, looked at.
 fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
     let config = spec.drive(drive);
-    let Host::Whole(scheme) = spec.host(&config, DeviceHalf::Own, None).unwrap() else {
+    let site = Site::new(&config, DeviceHalf::Own);
+    let Halves::Whole(scheme) = spec.build(&site).unwrap() else {
         unreachable!("these schemes hold both halves");
     };
     let checked = Checked {
@@ -208,7 +209,7 @@ fn lane(spec: &SchemeSpec, drive: &Config, aged: Option<&SavedDrive>) -> Lane {
         streams: config.streams(),
         host_clock: aged.map_or(0, |drive| drive.counters().host_pages),
     };
-    let mut policy = Policy::whole(Box::new(checked));
+    let mut policy = Policy::new(Halves::whole(checked));
     let device = match aged {
         None => Device::new(config, policy.relocation()).unwrap(),
         Some(drive) => drive

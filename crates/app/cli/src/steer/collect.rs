@@ -4,7 +4,7 @@ use anabranch_collect::{
     Collector, Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay, memory_bytes, model_of,
 };
 use anabranch_nvme_host::Written;
-use anabranch_placement::{Choice, Collection, DeviceHalf, SchemeSpec};
+use anabranch_placement::{Choice, Collection, DeviceHalf, SchemeSpec, Site};
 use anabranch_report::{HostCollected, bytes};
 use anabranch_ssd::Config;
 use anabranch_steer::{Collecting, Counters, Directive, PAGE_BYTES, Placer, Server, SteeredDrive};
@@ -162,9 +162,7 @@ pub fn start(
             sold.handles()
         )));
     }
-    let mut policy = spec
-        .policy_of(&model, &model, None)
-        .map_err(CommandError::usage)?;
+    let mut policy = spec.policy(&model, None).map_err(CommandError::usage)?;
     let collecting = match kept(spec, drive, models)? {
         Some(bytes) => {
             let relocation = policy.relocation_mut();
@@ -264,12 +262,12 @@ impl HostCollects {
         self.contest = None;
         self.given_up_at_bytes = Some(user_bytes(counters));
         let kind = shadow::relocation(server.drive());
-        let host = self
+        let halves = self
             .spec
             .with_relocation(kind)
-            .host(&self.drive, DeviceHalf::Relocation(kind), None)
+            .build(&Site::new(&self.drive, DeviceHalf::Relocation(kind)))
             .map_err(CommandError::usage)?;
-        server.placer().give_up_collecting(host.into_assign());
+        server.placer().give_up_collecting(halves.into_assign());
         Ok(Some(format!(
             "the host leaves the collecting to the drive: it moved {}, where the host half alone would have moved {} by the \
              models",

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use anabranch_placement::{
-    Assign, ContextName, DeviceHalf, Future, HostGeometry, Names, SCHEMES, SchemeSpec, Write,
+    Assign, ContextName, DeviceHalf, Future, HostGeometry, Names, SCHEMES, SchemeSpec, Site, Write,
 };
 use anabranch_ssd::PageRange;
 use anabranch_trace::{ContextId, ContextKind, FileId, WriteHint};
@@ -34,8 +34,10 @@ pub fn schemes(
     let names = SCHEMES.iter().map(|scheme| scheme.name).chain(VARIANTS);
     names.map(move |name| {
         let spec: SchemeSpec = name.parse().expect("the catalogue's names read");
-        let host = spec.host(&drive.drive(), DeviceHalf::Own, Some(future));
-        let mut assign = host.expect("it fits the drive").into_assign();
+        let drive = drive.drive();
+        let site = Site::new(&drive, DeviceHalf::Own).foreseen(Some(future));
+        let halves = spec.build(&site);
+        let mut assign = halves.expect("it fits the drive").into_assign();
         assign.learn(&names_of_writers());
         (name, assign)
     })

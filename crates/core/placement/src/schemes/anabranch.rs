@@ -30,7 +30,7 @@ mod tuner;
 
 use anabranch_ssd::{
     Config, Origin, PageRange, StreamId,
-    relocate::{Destination, Relocate, RelocationKind, Survivor, Victim},
+    relocate::{Destination, Relocate, Survivor, Victim},
     victims::{ClosedUnits, VictimRule},
 };
 
@@ -38,9 +38,11 @@ use crate::{
     assign::{Assign, Names, Write},
     by_page::place_each,
     geometry::HostGeometry,
+    halves::{DeviceHalf, Halves},
     leaders::Leader,
     parameter::{OneOf, named, one_of, parameters},
-    scheme::{DeviceHalf, Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 use leftover_units::LeftoverUnits;
 use page::Features;
@@ -112,14 +114,16 @@ impl Parameters {
 impl HostScheme for Parameters {
     named!("anabranch");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        let drive = geometry.drive();
-        Anabranch::new(self, &drive, DeviceHalf::Own).map(Host::whole)
-    }
-
-    fn build_beside(&self, drive: &Config, relocation: RelocationKind) -> Result<Host, Unfit> {
-        let beside = DeviceHalf::Relocation(relocation);
-        Anabranch::new(self, drive, beside).map(Host::alone)
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        match site.copies {
+            // Its own victims and copies need no rule of the drive's.
+            DeviceHalf::Own => {
+                Anabranch::new(self, &site.geometry.drive(), site.copies).map(Halves::whole)
+            }
+            DeviceHalf::Relocation(_) => {
+                Anabranch::new(self, site.drive, site.copies).map(Halves::host)
+            }
+        }
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {
@@ -320,6 +324,7 @@ impl Relocate for Anabranch {
 mod tests {
     use super::*;
     use crate::by_page::tests::DRIVE;
+    use anabranch_ssd::relocate::RelocationKind;
 
     fn anabranch() -> Anabranch {
         let parameters = Parameters {

@@ -8,8 +8,10 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, one_of, parameters},
-    scheme::{Host, HostScheme, Preset, Unfit},
+    scheme::{HostScheme, Preset, Unfit},
+    site::Site,
     size::Bytes,
 };
 use queues::Queues;
@@ -103,8 +105,8 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(AutoStreamMq::new(self, geometry)?))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(AutoStreamMq::new(self, &site.geometry)?))
     }
 }
 

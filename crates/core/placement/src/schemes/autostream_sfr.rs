@@ -7,8 +7,10 @@ use crate::{
     assign::{Assign, Write},
     chunks::{Answer, Chunking, Classes, CountedChunks},
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{Period, named, one_of, parameters},
-    scheme::{Host, HostScheme, Preset, Unfit},
+    scheme::{HostScheme, Preset, Unfit},
+    site::Site,
     size::Bytes,
 };
 
@@ -132,8 +134,8 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(AutoStreamSfr::new(self, geometry)?))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(AutoStreamSfr::new(self, &site.geometry)?))
     }
 }
 

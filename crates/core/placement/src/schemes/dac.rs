@@ -10,8 +10,10 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, prefetch, shared_classes},
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 parameters! {
@@ -28,8 +30,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("dac");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Dac::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Dac::new(self, &site.geometry)))
     }
 }
 

@@ -17,10 +17,12 @@ use crate::{
     assign::{Assign, Write},
     by_page::{draw, part, place_each},
     geometry::HostGeometry,
+    halves::Halves,
     last_victims::LastVictims,
     last_writes::LastWrites,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 use features::{Features, Scaler};
 use hot::HotThreshold;
@@ -85,8 +87,8 @@ impl HostScheme for Parameters {
         )
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Dogi::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Dogi::new(self, &site.geometry)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

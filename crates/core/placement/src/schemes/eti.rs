@@ -10,8 +10,10 @@ use crate::{
     assign::{Assign, Write},
     by_page::copy_streams,
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// The highest count of an extent (`SepBIT`'s simulator).
@@ -40,8 +42,8 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Eti::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Eti::new(self, &site.geometry)))
     }
 }
 

@@ -9,8 +9,10 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, prefetch, shared_classes},
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 parameters! {
@@ -31,8 +33,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("fadac");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Fadac::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Fadac::new(self, &site.geometry)))
     }
 }
 

@@ -11,9 +11,11 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
     schemes::oracle::Deaths,
+    site::Site,
 };
 
 parameters! {
@@ -29,16 +31,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("fk");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Fk::new(self, geometry, None)))
-    }
-
-    fn build_foreseeing(
-        &self,
-        geometry: &HostGeometry,
-        future: &Arc<Future>,
-    ) -> Result<Host, Unfit> {
-        Ok(Host::whole(Fk::new(self, geometry, Some(future))))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Fk::new(self, &site.geometry, site.future)))
     }
 
     fn needs_future(&self) -> bool {

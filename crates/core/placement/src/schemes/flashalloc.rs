@@ -6,8 +6,10 @@ use anabranch_trace::FileId;
 use crate::{
     assign::{Assign, Write},
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{Period, named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 parameters! {
@@ -32,8 +34,8 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(FlashAlloc::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(FlashAlloc::new(self, &site.geometry)))
     }
 }
 

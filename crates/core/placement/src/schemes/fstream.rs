@@ -6,8 +6,9 @@ use anabranch_trace::{ContextId, ContextKind};
 use crate::{
     assign::{Assign, Names, Write},
     file_classes::{FileClasses, MAX_CLASSES},
-    geometry::HostGeometry,
-    scheme::{Host, HostScheme, Unfit},
+    halves::Halves,
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Contexts whose kind is remembered; later ones count as applications. 64 times what the probe
@@ -31,8 +32,8 @@ impl HostScheme for Parameters {
         "fstream"
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(FStream::new(geometry.host_streams)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(FStream::new(site.geometry.host_streams)))
     }
 }
 

@@ -5,8 +5,9 @@ use anabranch_trace::WriteHint;
 
 use crate::{
     assign::{Assign, Write},
-    geometry::HostGeometry,
-    scheme::{Host, HostScheme, Unfit},
+    halves::Halves,
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Follows the application's write life-time hints (`F_SET_RW_HINT`), the papers' "Manual", as
@@ -59,8 +60,8 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(Hints::new(geometry.host_streams)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(Hints::new(site.geometry.host_streams)))
     }
 }
 

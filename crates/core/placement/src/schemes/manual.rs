@@ -5,10 +5,11 @@ use anabranch_trace::{ContextId, FileId, WriteHint};
 
 use crate::{
     assign::{Assign, ContextName, Names, Write},
-    geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
     rules::{Rule, RuleUse, Rules},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// The most files and contexts whose names are remembered; later ones count as nameless. For files it is the most that
@@ -33,11 +34,11 @@ impl HostScheme for Parameters {
         Some(&self.rules)
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(Manual::new(
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(Manual::new(
             &self.rules,
-            geometry.host_streams,
-            geometry.page_bytes,
+            site.geometry.host_streams,
+            site.geometry.page_bytes,
         )))
     }
 }

@@ -20,10 +20,12 @@ use crate::{
     assign::{Assign, Write},
     by_page::place_each,
     geometry::HostGeometry,
+    halves::Halves,
     last_victims::LastVictims,
     last_writes::LastWrites,
     parameter::{in_sample, named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 use groups::Groups;
 use hot_filter::{HotFilter, Place};
@@ -70,8 +72,8 @@ impl HostScheme for Parameters {
         }))
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Midas::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Midas::new(self, &site.geometry)))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

@@ -10,9 +10,11 @@ use crate::{
     assign::{Assign, Write},
     by_page::{draw, part, place_each, shared_classes},
     geometry::HostGeometry,
+    halves::Halves,
     last_writes::LastWrites,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 parameters! {
@@ -32,8 +34,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("multilog");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(MultiLog::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(MultiLog::new(self, &site.geometry)))
     }
 }
 

@@ -16,8 +16,10 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Setting, Unfit},
+    scheme::{HostScheme, Setting, Unfit},
+    site::Site,
 };
 pub(crate) use deaths::Deaths;
 pub(crate) use ledger::Ledger;
@@ -114,16 +116,12 @@ impl Parameters {
 /// halves, names the victims, and no drive could run it.
 macro_rules! foreseeing {
     ($scheme:ident) => {
-        fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-            Ok(Host::whole($scheme::new(self, geometry, None)))
-        }
-
-        fn build_foreseeing(
-            &self,
-            geometry: &HostGeometry,
-            future: &Arc<Future>,
-        ) -> Result<Host, Unfit> {
-            Ok(Host::whole($scheme::new(self, geometry, Some(future))))
+        fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+            Ok(Halves::whole($scheme::new(
+                self,
+                &site.geometry,
+                site.future,
+            )))
         }
 
         fn victim_rule(&self) -> Option<VictimRule> {

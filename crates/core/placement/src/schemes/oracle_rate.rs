@@ -12,9 +12,11 @@ use crate::{
     assign::{Assign, Write},
     future::Future,
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{Parameter, Value},
-    scheme::{Host, HostScheme, Setting, Unfit},
+    scheme::{HostScheme, Setting, Unfit},
     schemes::oracle::{self, Ledger, Trial, Victims, foreseeing},
+    site::Site,
 };
 
 /// Rates are kept as deaths in this many pages of writes (our choice: lives up to 4 PiB are told

@@ -13,9 +13,11 @@ use anabranch_trace::ContextId;
 use crate::{
     assign::{Assign, Names, Write},
     geometry::HostGeometry,
+    halves::Halves,
     known_lifetimes::KnownLifetimes,
     parameter::{Period, in_sample, named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
     size::Bytes,
 };
 pub use by_file::{ByFile, Grouping};
@@ -79,12 +81,12 @@ impl HostScheme for Parameters {
         }))
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        let scheme = PcStream::new(self, geometry);
-        Ok(Host::Alone(match self.by {
-            Grouping::Context => Box::new(scheme),
-            by => Box::new(ByFile::new(scheme, by, self.max_contexts as usize)),
-        }))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        let scheme = PcStream::new(self, &site.geometry);
+        Ok(match self.by {
+            Grouping::Context => Halves::host(scheme),
+            by => Halves::host(ByFile::new(scheme, by, self.max_contexts as usize)),
+        })
     }
 }
 

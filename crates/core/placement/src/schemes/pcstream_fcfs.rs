@@ -6,9 +6,10 @@ use anabranch_trace::ContextId;
 
 use crate::{
     assign::{Assign, Write},
-    geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Highest context number that can be told apart, plus one (our choice: 64 times what the probe
@@ -37,8 +38,11 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(FirstCome::new(self, geometry.host_streams)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(FirstCome::new(
+            self,
+            site.geometry.host_streams,
+        )))
     }
 }
 

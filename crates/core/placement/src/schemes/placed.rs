@@ -5,8 +5,9 @@ use anabranch_trace::placement_of_role;
 
 use crate::{
     assign::{Assign, Names, Write},
-    geometry::HostGeometry,
-    scheme::{Host, HostScheme, Unfit},
+    halves::Halves,
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Contexts whose placement is remembered; later ones have stream 0. 64 times what the probe keeps apart by default (our
@@ -71,8 +72,8 @@ impl HostScheme for Parameters {
         "placed"
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(Placed::new(geometry.host_streams)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(Placed::new(site.geometry.host_streams)))
     }
 }
 

@@ -9,9 +9,11 @@ use crate::{
     assign::{Assign, Write},
     by_page::{copy_streams, place_each},
     geometry::HostGeometry,
+    halves::Halves,
     last_writes::LastWrites,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Classes of the host's writes: short-lived and the rest (§3.2).
@@ -36,8 +38,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("sepbit");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(SepBit::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(SepBit::new(self, &site.geometry)))
     }
 }
 

@@ -4,9 +4,10 @@ use anabranch_ssd::StreamId;
 
 use crate::{
     assign::{Assign, Write},
-    geometry::HostGeometry,
+    halves::Halves,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 parameters! {
@@ -34,10 +35,10 @@ impl HostScheme for Parameters {
         true
     }
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(SequentialDetector::new(
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(SequentialDetector::new(
             self,
-            geometry.host_streams,
+            site.geometry.host_streams,
         )))
     }
 }

@@ -11,9 +11,11 @@ use crate::{
     assign::{Assign, Write},
     by_page::{part, place_each, shared_classes},
     geometry::HostGeometry,
+    halves::Halves,
     last_writes::LastWrites,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 use segments::Segments;
 
@@ -38,8 +40,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("sfs");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Sfs::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Sfs::new(self, &site.geometry)))
     }
 }
 

@@ -4,8 +4,9 @@ use anabranch_ssd::StreamId;
 
 use crate::{
     assign::{Assign, Write},
-    geometry::HostGeometry,
-    scheme::{Host, HostScheme, Unfit},
+    halves::Halves,
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// Sends every write to stream 0: a drive without streams, with which the others are compared.
@@ -27,7 +28,7 @@ impl HostScheme for Parameters {
         "baseline"
     }
 
-    fn build(&self, _geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(Single))
+    fn build(&self, _site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(Single))
     }
 }

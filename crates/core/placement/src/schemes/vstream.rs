@@ -8,8 +8,10 @@ use crate::{
     assign::{Assign, Names, Write},
     file_classes::FileClasses,
     geometry::HostGeometry,
+    halves::Halves,
     parameter::{Period, named, one_of, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
     size::Bytes,
 };
 
@@ -52,8 +54,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("vstream");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::alone(VStream::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::host(VStream::new(self, &site.geometry)))
     }
 }
 

@@ -9,9 +9,11 @@ use crate::{
     assign::{Assign, Write},
     by_page::{copy_streams, part, place_each},
     geometry::HostGeometry,
+    halves::Halves,
     last_writes::LastWrites,
     parameter::{named, parameters},
-    scheme::{Host, HostScheme, Unfit},
+    scheme::{HostScheme, Unfit},
+    site::Site,
 };
 
 /// A cluster splits when it takes more than this share of a period's writes, as a divisor (`SepBIT`'s simulator).
@@ -35,8 +37,8 @@ parameters! {
 impl HostScheme for Parameters {
     named!("warcip");
 
-    fn build(&self, geometry: &HostGeometry) -> Result<Host, Unfit> {
-        Ok(Host::whole(Warcip::new(self, geometry)))
+    fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
+        Ok(Halves::whole(Warcip::new(self, &site.geometry)))
     }
 }
 

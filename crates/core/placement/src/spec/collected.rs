@@ -3,7 +3,7 @@
 use anabranch_ssd::relocate::RelocationKind;
 
 use super::{SchemeSpec, canonical_name};
-use crate::{collection::Collection, error::SchemeError, scheme::DeviceHalf};
+use crate::{collection::Collection, error::SchemeError, halves::DeviceHalf};
 
 impl SchemeSpec {
     /// The host's way to collect; `None` where it leaves that to the drive.

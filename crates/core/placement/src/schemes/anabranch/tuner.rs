@@ -26,9 +26,9 @@ use super::{
 };
 use crate::{
     geometry::HostGeometry,
+    halves::DeviceHalf,
     leaders::{Leader, LeaderReason, SettingCost},
     parameter::OneOf,
-    scheme::DeviceHalf,
 };
 pub use candidates::SettingName;
 pub(super) use candidates::settings;

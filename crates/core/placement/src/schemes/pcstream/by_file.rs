@@ -184,7 +184,10 @@ impl Assign for ByFile {
 mod tests {
     use super::*;
     use crate::geometry::tests::DRIVE;
-    use crate::{scheme::HostScheme, schemes::pcstream::Parameters};
+    use crate::{
+        halves::DeviceHalf, scheme::HostScheme, schemes::pcstream::Parameters, site::Site,
+    };
+    use anabranch_ssd::relocate::RelocationKind;
     use anabranch_trace::{FileId, WriteHint};
 
     fn names(signature: u64) -> Names {
@@ -229,11 +232,16 @@ mod tests {
     }
 
     fn scheme(by: Grouping) -> Box<dyn Assign> {
-        let parameters = Parameters {
+        built(&Parameters {
             by,
             ..Parameters::default()
-        };
-        parameters.build(&DRIVE).unwrap().into_assign()
+        })
+    }
+
+    fn built(parameters: &Parameters) -> Box<dyn Assign> {
+        let copies = DeviceHalf::Relocation(RelocationKind::Mixed);
+        let halves = parameters.build(&Site::new(&DRIVE.drive(), copies));
+        halves.unwrap().into_assign()
     }
 
     #[test]
@@ -268,12 +276,11 @@ mod tests {
 
     #[test]
     fn pairs_are_bounded() {
-        let mut parameters = Parameters {
+        let mut scheme = built(&Parameters {
             by: Grouping::Both,
+            max_contexts: 1,
             ..Parameters::default()
-        };
-        parameters.max_contexts = 1;
-        let mut scheme = parameters.build(&DRIVE).unwrap().into_assign();
+        });
         scheme.learn(&names(1001));
         let (log, table) = run(scheme.as_mut(), 400);
         assert_eq!(log, table, "no pair has a number of its own");

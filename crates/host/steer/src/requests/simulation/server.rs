@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
 use anabranch_collect::Collector;
-use anabranch_placement::{Assign, Policy, Write};
+use anabranch_placement::{Assign, Halves, Policy, Write};
 use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 
 use super::drive::Drive;
@@ -53,7 +53,7 @@ fn collecting_placer(is_known: bool) -> Placer {
         ..Config::new((SECTORS / 8) as u32, 4, 24)
     };
     let relocation = RelocationKind::Gc.build(&model);
-    let mut scheme = Policy::apart(Box::new(ByContext), relocation);
+    let mut scheme = Policy::new(Halves::Apart(Box::new(ByContext), relocation));
     let collector = Collector::new(model.clone(), &model, scheme.relocation_mut());
     let mut collecting = Collecting::new(collector.expect("a model"), is_known);
     // What a model believes costs copies and no data: it begins full, so that it soon collects.

@@ -4,7 +4,7 @@ use super::super::{
     setting::{CLASSES, Copies, Guide, Setting, Victims},
     stream_budget::StreamBudget,
 };
-use crate::{parameter::one_of, scheme::DeviceHalf};
+use crate::{halves::DeviceHalf, parameter::one_of};
 
 one_of! {
     /// The name of a setting, or of the choice among all.

@@ -17,7 +17,7 @@ use super::{
     candidates::Candidate,
     debt::owed_pages,
 };
-use crate::{geometry::HostGeometry, scheme::DeviceHalf};
+use crate::{geometry::HostGeometry, halves::DeviceHalf};
 
 /// Capacities written until a copy counts half (our choice: two and one are no better).
 pub(super) const HALF_LIFE_CAPACITIES: u32 = 4;
