@@ -384,7 +384,7 @@ pub struct CaptureArguments {
 
 /// Events of a request's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Event {
+pub enum EventChoice {
     /// Queued, before merges: all that dm and md devices have
     Queue,
     /// Issued to the driver
@@ -415,7 +415,7 @@ pub struct ImportArguments {
     pub volume: Option<String>,
     /// Event of blktrace, blkparse or ftrace text that is taken as the request [default: issue]
     #[arg(long)]
-    pub event: Option<Event>,
+    pub event: Option<EventChoice>,
     /// Columns of a CSV, and units of other forms' numbers, as in
     /// 'time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,time-unit=us,id-unit=sector'
     #[arg(long, value_name = "MAP")]

@@ -14,14 +14,14 @@ use anabranch_trace::{
 use indicatif::ProgressBar;
 
 use crate::{
-    arguments::{Event, ImportArguments},
+    arguments::{EventChoice, ImportArguments},
     error::{CommandError, Result},
     progress, source,
 };
 
 /// Reads foreign traces and writes them as one trace of Anabranch.
 pub fn import(arguments: &ImportArguments) -> Result {
-    let files = files::Files::find(&arguments.files)?;
+    let files = files::InputFiles::find(&arguments.files)?;
     let options = options(arguments)?;
     let mut inputs = files.open()?;
     let format = format(arguments.format, &mut inputs, &options)?;
@@ -54,9 +54,9 @@ fn options(arguments: &ImportArguments) -> Result<Options> {
     Ok(Options {
         skip_bad: arguments.skip_bad,
         event: arguments.event.map(|event| match event {
-            Event::Queue => foreign::Event::Queue,
-            Event::Issue => foreign::Event::Issue,
-            Event::Complete => foreign::Event::Complete,
+            EventChoice::Queue => foreign::Event::Queue,
+            EventChoice::Issue => foreign::Event::Issue,
+            EventChoice::Complete => foreign::Event::Complete,
         }),
         volume: arguments.volume.clone(),
         columns: columns.transpose().map_err(CommandError::usage)?,

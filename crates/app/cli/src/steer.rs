@@ -50,7 +50,7 @@ use compare::KeptComparison;
 use kept_models::KeptModels;
 use lifetimes::Lifetimes;
 use outputs::ReportFiles;
-use report::Limits;
+use report::ReportLimits;
 use session::Session;
 use shadow::{Extent, Shadow};
 use writers::Watched;
@@ -121,7 +121,7 @@ fn begin(
     let extent = Extent::of(arguments.shadow, bytes, unit_bytes);
     let comparison = KeptComparison::asked(arguments, &drive, plan.spec.name(), &plan.handles)?;
     let shadow = start_shadow(arguments, &plan, &drive, &mut placer, extent, &models)?;
-    let limits = Limits {
+    let limits = ReportLimits {
         is_counted_with_others: drive.is_counted_with_others(),
         unmodelled: extent.limitation(),
         endurance: arguments.endurance.clone(),

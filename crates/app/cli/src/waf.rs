@@ -26,7 +26,7 @@ use crate::{
     top::slept,
 };
 use report::Report;
-use source::{Reading, Source};
+use source::{CounterSource, Reading};
 
 /// Time between two readings where only metrics are asked for (our choice).
 const EVERY: Duration = Duration::from_secs(60);
@@ -36,8 +36,11 @@ const LATE: u32 = 3;
 /// Reads drives' counters once, or again and again.
 pub fn waf(arguments: &WafArguments) -> Result {
     let ended = Arc::new(AtomicBool::new(false));
-    let sources = arguments.drives.iter().map(|words| Source::open(words));
-    let sources = sources.collect::<Result<Vec<Source>>>()?;
+    let sources = arguments
+        .drives
+        .iter()
+        .map(|words| CounterSource::open(words));
+    let sources = sources.collect::<Result<Vec<CounterSource>>>()?;
     let since = arguments
         .since
         .as_deref()
@@ -46,7 +49,7 @@ pub fn waf(arguments: &WafArguments) -> Result {
     let every = arguments
         .every
         .or(arguments.metrics.map(|_| EVERY))
-        .filter(|_| sources.iter().any(Source::is_live));
+        .filter(|_| sources.iter().any(CounterSource::is_live));
     if (arguments.every.is_some() || arguments.metrics.is_some()) && every.is_none() {
         return Err(CommandError::wrong_use(
             "--every and --metrics read drives again; files do not change: leave them out",
@@ -94,8 +97,8 @@ pub fn waf(arguments: &WafArguments) -> Result {
     }
 }
 
-fn readings(sources: &[Source]) -> Result<Vec<Reading>> {
-    sources.iter().map(Source::read).collect()
+fn readings(sources: &[CounterSource]) -> Result<Vec<Reading>> {
+    sources.iter().map(CounterSource::read).collect()
 }
 
 fn unix_seconds() -> u64 {

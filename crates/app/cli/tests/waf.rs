@@ -131,7 +131,7 @@ fn what_is_no_drive_and_no_file_of_counters_is_refused_with_a_remedy() {
 #[cfg(feature = "serve")]
 #[test]
 fn a_served_drives_pages_give_the_counts_of_its_own_report() {
-    use anabranch_counters::{Amplification, Drive, read};
+    use anabranch_counters::{Amplification, DriveIdentity, read};
     use anabranch_initiator::{Host, HostOptions, Tag};
     use served::{SUBSYSTEM, Served};
 
@@ -149,10 +149,10 @@ fn a_served_drives_pages_give_the_counts_of_its_own_report() {
             .unwrap();
     }
     let mut known = |has_fdp| {
-        let drive = Drive {
+        let drive = DriveIdentity {
             has_fdp,
             endurance_group: 1,
-            ..Drive::default()
+            ..DriveIdentity::default()
         };
         let counts = read(&drive, |page, specific, bytes| {
             host.log(page, bytes, specific).ok()

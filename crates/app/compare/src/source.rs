@@ -9,7 +9,7 @@ use std::{
 
 use anabranch_replay::{
     Source,
-    synthetic::{Requests as Load, Synthetic},
+    synthetic::{LoadRequests, Synthetic},
 };
 use anabranch_trace::{
     Io, RawReader, Reader, Sample, Tables,
@@ -338,7 +338,10 @@ enum Open {
     Native(Box<Reader>),
     Raw(RawReader),
     Foreign(Box<ForeignTrace>),
-    Synthetic { requests: Load, write_bytes: u64 },
+    Synthetic {
+        requests: LoadRequests,
+        write_bytes: u64,
+    },
 }
 
 /// A foreign trace being read, which must not have more than one volume.

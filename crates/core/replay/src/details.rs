@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use kept_survey::{Alive, KeptContext, KeptSurvey};
 pub use map::{DriveMap, Moment};
 pub use survey::Survey;
-pub(crate) use watch::Watch;
+pub(crate) use watch::DetailsWatch;
 
 /// The writers of a run, and the lifetimes of their data: the same for every scheme.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ pub struct SchemeDetails {
     /// Lifetimes of the data that the host wrote to each stream.
     pub stream_lives: Vec<StreamLives>,
     /// The stream that got most of each context's bytes, contexts with most bytes first.
-    pub placements: Vec<Placement>,
+    pub placements: Vec<ContextStream>,
     /// Units by the number of their erases.
     pub erases: Vec<ErasedUnits>,
     /// The settings that led, in order, for a scheme that changes its setting while it runs.
@@ -167,7 +167,7 @@ pub struct StreamLives {
 
 /// The stream that one context's writes mostly went to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Placement {
+pub struct ContextStream {
     /// The context's number.
     pub context: u32,
     /// The stream that got most of its bytes.

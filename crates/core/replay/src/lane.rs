@@ -23,7 +23,7 @@ use crate::{
     any_device::AnyDevice,
     clock::Clock,
     collected::CannotCollect,
-    details::{SchemeDetails, Watch},
+    details::{DetailsWatch, SchemeDetails},
     engine::Engine,
     pages::{BeyondDrive, Pages},
     series::Series,
@@ -161,7 +161,7 @@ pub(crate) struct Driven {
     peak_mapped_pages: u64,
     records: u64,
     /// Collects the details that pictures need, where they are wanted.
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<DetailsWatch>>,
     /// Whether the drive has lost so many units that it takes no more writes; later requests are
     /// not performed.
     ended: bool,
@@ -219,7 +219,7 @@ impl Lane {
     /// Collects from now on the details that pictures need ([`Lane::details`]): 8 bytes of memory a
     /// page.
     pub fn watch(&mut self) {
-        let mut watch = Watch::new(self.driven.engine.config());
+        let mut watch = DetailsWatch::new(self.driven.engine.config());
         watch.sample(&self.driven.engine);
         self.driven.watch = Some(Box::new(watch));
     }

@@ -57,8 +57,8 @@ pub use any_device::AnyDevice;
 pub use clock::Clock;
 pub use collected::{CannotCollect, Collected, CollectedBytes};
 pub use details::{
-    Alive, ContextLives, Details, DriveMap, ErasedUnits, Fill, KeptContext, KeptSurvey, Leader,
-    LifePoints, Lives, Moment, Placement, SchemeDetails, SettingCost, StreamLives, Survey,
+    Alive, ContextLives, ContextStream, Details, DriveMap, ErasedUnits, Fill, KeptContext,
+    KeptSurvey, Leader, LifePoints, Lives, Moment, SchemeDetails, SettingCost, StreamLives, Survey,
 };
 pub use endurance::{Endurance, Limit, Stands};
 pub use engine::Engine;

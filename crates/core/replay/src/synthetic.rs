@@ -40,7 +40,7 @@ pub const PAGE_BYTES: u64 = 4096;
 const NS_PER_BYTE: u64 = 5;
 
 /// The requests of a load: endless, or until the bytes asked for are written.
-pub type Requests = Box<dyn Iterator<Item = Io> + Send>;
+pub type LoadRequests = Box<dyn Iterator<Item = Io> + Send>;
 
 /// The size, length and settings asked of a load.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ pub struct LoadKind {
 #[derive(Debug)]
 enum Make {
     /// By a rule of its own.
-    Rule(fn(&Plan) -> Requests),
+    Rule(fn(&Plan) -> LoadRequests),
     /// Of jobs side by side, each with its share of the bytes: what samples keep of them is made without the rest.
     Jobs(fn(&Plan) -> Vec<(f64, Job)>),
 }
@@ -249,7 +249,7 @@ impl Synthetic {
     }
 
     /// The requests, from the first.
-    pub fn requests(&self) -> Requests {
+    pub fn requests(&self) -> LoadRequests {
         let most = self.write_bytes();
         let mut written = 0;
         let requests = match self.kind.make {

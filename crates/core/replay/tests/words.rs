@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -148,43 +149,81 @@ const FILE_NAMES: [&str; 9] = [
     "way", "own", "truth", "again", "whose", "words", "thin", "kept", "found",
 ];
 
-/// Names in a source text that its definitions have, and that are listed.
-fn listed(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
+/// A definition in a source text.
+struct Definition<'a> {
+    name: &'a str,
+    /// Whether it is a type, and named outside of its module's crate or its parent.
+    is_public_type: bool,
+}
+
+/// Definitions in a source text, at any depth.
+fn definitions(text: &str) -> impl Iterator<Item = Definition<'_>> {
     let lines = text.lines().map(str::trim_start);
-    for line in lines.filter(|line| !line.starts_with("//")) {
-        let words: Vec<&str> = line
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|word| !word.is_empty())
-            .collect();
-        // A definition begins with its visibility and its qualities; whatever else is on the line is no definition.
-        let before = [
-            "pub", "crate", "super", "in", "const", "async", "unsafe", "extern", "C",
-        ];
-        let mut words = words.into_iter().skip_while(|word| before.contains(word));
-        let is_definition = words
-            .next()
-            .is_some_and(|word| ["fn", "struct", "enum", "trait", "type", "mod"].contains(&word));
-        let name = words.next().filter(|name| LISTED.contains(name));
-        found.extend(name.filter(|_| is_definition).map(str::to_owned));
-    }
-    found
+    lines
+        .filter(|line| !line.starts_with("//"))
+        .filter_map(|line| {
+            // A definition begins with its visibility and its qualities; whatever else is on the line is no definition.
+            let before = [
+                "pub", "crate", "super", "in", "const", "async", "unsafe", "extern", "C",
+            ];
+            let mut words = line
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|word| !word.is_empty())
+                .skip_while(|word| before.contains(word));
+            let kind = words.next()?;
+            let is_type = ["struct", "enum", "trait", "type"].contains(&kind);
+            let is_definition = is_type || ["fn", "mod"].contains(&kind);
+            let name = words.next().filter(|_| is_definition)?;
+            Some(Definition {
+                name,
+                is_public_type: is_type && line.starts_with("pub "),
+            })
+        })
+}
+
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    let names = definitions(text).map(|one| one.name);
+    names.filter(|name| LISTED.contains(name))
 }
 
 #[test]
 fn no_definition_has_a_listed_name() {
     let sample = "pub(crate) fn tell(&self) {\nstruct Told;\nlet told = 1;\n// fn told\nfn report() {}\nmod look;\n";
-    assert_eq!(listed(sample), ["tell", "Told", "look"]);
+    assert!(listed(sample).eq(["tell", "Told", "look"]));
     let mut found = Vec::new();
     for path in files("crates", ".rs") {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let text = fs::read_to_string(&path).unwrap();
-        let names = listed(&text).into_iter();
-        found.extend(names.map(|name| format!("{}: {name}", path.display())));
+        found.extend(listed(&text).map(|name| format!("{}: {name}", path.display())));
         let is_source = path.components().any(|part| part.as_os_str() == "src");
         if LISTED.contains(&stem) || is_source && FILE_NAMES.contains(&stem) {
             found.push(format!("{}: the file", path.display()));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Rooms in which one noun may be the name of a public type.
+const MOST_ROOMS: usize = 2;
+
+#[test]
+fn a_public_type_shares_its_noun_with_one_other_room_at_most() {
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in files("crates", ".rs") {
+        let inside = path.strip_prefix(root()).unwrap();
+        let parts: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
+        let ["crates", _, room, "src", ..] = parts[..] else {
+            continue;
+        };
+        let text = fs::read_to_string(&path).unwrap();
+        // Each room has its own `Result`, by custom.
+        let public = definitions(&text).filter(|one| one.is_public_type && one.name != "Result");
+        for one in public {
+            let those = rooms.entry(one.name.to_owned()).or_default();
+            those.insert(room.to_owned());
+        }
+    }
+    assert!(rooms.len() > 500, "{} types", rooms.len());
+    rooms.retain(|_, rooms| rooms.len() > MOST_ROOMS);
+    assert!(rooms.is_empty(), "{rooms:#?}");
 }

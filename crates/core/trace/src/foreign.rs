@@ -53,7 +53,7 @@ mod unpack;
 mod writer;
 
 pub use columns::ColumnMap;
-pub use error::{ColumnsError, ImportError, Place};
+pub use error::{ColumnsError, ImportError, Position};
 pub use exporter::{Exported, Exporter};
 pub use form::Holds;
 pub use formats::{Form, Format, MmcCommand};

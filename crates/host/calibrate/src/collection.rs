@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use crate::drive::{About, CalibratedDrive, Piece};
-use crate::findings::{Collection, Victims};
+use crate::findings::{ObservedCollection, Victims};
 use crate::series::Sample;
 use crate::victims::{self, Fit, Shape};
 use crate::{CalibrateError, fill};
@@ -43,10 +43,10 @@ pub(crate) fn watch(
     known: &Known,
     idle: Duration,
     notes: &mut Vec<String>,
-) -> Result<Collection, CalibrateError> {
+) -> Result<ObservedCollection, CalibrateError> {
     let slots = (known.unit_bytes / UNIT_GRANULES / known.slot_bytes).max(1);
     let granule = slots * known.slot_bytes;
-    let mut found = Collection::default();
+    let mut found = ObservedCollection::default();
     if known.unit_bytes / granule < FEWEST_GRANULES {
         notes.push(untold("its units are too small beside its size"));
         return Ok(found);
@@ -103,7 +103,7 @@ pub(crate) fn watch(
     Ok(found)
 }
 
-fn conclude(found: &mut Collection, fit: Option<Fit>, notes: &mut Vec<String>) {
+fn conclude(found: &mut ObservedCollection, fit: Option<Fit>, notes: &mut Vec<String>) {
     let Some(fit) = fit else {
         notes.push(untold(
             "too few copies were seen: the drive has few units, or more spare than the room that was given up",
@@ -131,7 +131,7 @@ fn pause(
     drive: &mut CalibratedDrive<'_>,
     writing: &mut Writing,
     idle: Duration,
-    found: &mut Collection,
+    found: &mut ObservedCollection,
 ) -> Result<(), CalibrateError> {
     // What is still in a buffer would be counted in the pause.
     drive.flush()?;

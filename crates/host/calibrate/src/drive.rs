@@ -552,7 +552,7 @@ fn handles(link: &mut dyn Link) -> Result<Vec<PlacementHandle>, CalibrateError> 
 /// Sends commands as [`placement`] has them.
 fn asking(
     link: &mut dyn Link,
-) -> impl FnMut(&'static str, placement::Command, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
+) -> impl FnMut(&'static str, placement::CommandKind, [u32; 6], &mut [u8]) -> Result<u32, CalibrateError>
 {
     |what, (queue, opcode, of_namespace), words, data| {
         let command = DriveCommand {

@@ -119,7 +119,7 @@ impl Victims {
 
 /// Garbage collection as its copies show it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Collection {
+pub struct ObservedCollection {
     /// The rule by which units are chosen, where it was told apart from others.
     pub victims: Option<Victims>,
     /// Distance of the copies to those of a model drive under that rule, or under the one that fits best, as a share of
@@ -188,7 +188,7 @@ pub struct Findings {
     /// Whether discarded blocks read as zeroes.
     pub discarded_read_as_zeroes: bool,
     /// Its garbage collection.
-    pub collection: Collection,
+    pub collection: ObservedCollection,
     /// The ends of its units.
     pub unit_ends: UnitEnds,
     /// Facts that could not be learned, and why; one sentence each.

@@ -41,7 +41,7 @@ pub mod victims;
 pub use drive::{About, CalibratedDrive, Piece, PlacementMethod};
 pub use error::CalibrateError;
 pub use findings::{
-    Band, Collection, Discard, Findings, Handle, Isolation, Measured, UnitEnds, Victims,
+    Band, Discard, Findings, Handle, Isolation, Measured, ObservedCollection, UnitEnds, Victims,
 };
 pub use link::{DriveCommand, Link};
 pub use measure::{Settings, calibrate, most_sent_bytes};

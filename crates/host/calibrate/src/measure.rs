@@ -18,7 +18,9 @@ use std::time::Duration;
 use crate::CalibrateError;
 use crate::drive::{About, CalibratedDrive, Piece, PlacementMethod};
 use crate::fill::{self, Filled};
-use crate::findings::{Band, Collection, Discard, Findings, Handle, Measured, UnitEnds, Victims};
+use crate::findings::{
+    Band, Discard, Findings, Handle, Measured, ObservedCollection, UnitEnds, Victims,
+};
 use crate::random::Random;
 use crate::series::{self, Sample};
 use crate::{collection, ends, isolation};
@@ -189,7 +191,7 @@ impl Learned<'_> {
         idle: Duration,
         tell: &mut dyn FnMut(&'static str),
         notes: &mut Vec<String>,
-    ) -> Result<Collection, CalibrateError> {
+    ) -> Result<ObservedCollection, CalibrateError> {
         let found = match self.unit_that_discards_free() {
             Some(unit_bytes) => {
                 tell("data of several ages given up in part: what the drive empties first");
@@ -208,10 +210,10 @@ impl Learned<'_> {
                     Discard::NotTaken => "it takes no discards",
                 };
                 notes.push(collection::untold(why));
-                Collection::default()
+                ObservedCollection::default()
             }
         };
-        Ok(Collection {
+        Ok(ObservedCollection {
             begins_after_bytes: self.over.taken_bytes(),
             ..found
         })

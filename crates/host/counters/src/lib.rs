@@ -5,7 +5,7 @@
 //! [`Amplification::of`] finds a pair of counters in one unit; WAF is their ratio, and without such a pair there is none.
 //!
 //! ```
-//! use anabranch_counters::{Amplification, Drive, read};
+//! use anabranch_counters::{Amplification, DriveIdentity, read};
 //!
 //! // A drive of an unknown vendor that has OCP's log (C0h) beside the SMART log (02h).
 //! let mut smart = vec![0; 512];
@@ -13,7 +13,7 @@
 //! let mut ocp = vec![0; 512];
 //! ocp[..16].copy_from_slice(&204_800_000_u128.to_le_bytes());
 //! ocp[496..].copy_from_slice(&0xafd514c97c6f4f9ca4f2bfea2810afc5_u128.to_le_bytes());
-//! let counts = read(&Drive::default(), |page, _, _| match page {
+//! let counts = read(&DriveIdentity::default(), |page, _, _| match page {
 //!     0x02 => Some(smart.clone()),
 //!     0xc0 => Some(ocp.clone()),
 //!     _ => None,
@@ -35,7 +35,7 @@ pub use amplification::Amplification;
 pub use attributes::ATTRIBUTES;
 pub use count::{Count, Quantity, Unit};
 pub use documents::{Document, document};
-pub use pages::{Drive, PAGES, missing, read};
+pub use pages::{DriveIdentity, PAGES, missing, read};
 pub use row::{Drives, Guard, Place, Row};
 
 /// Every row of the table.

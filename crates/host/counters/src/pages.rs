@@ -238,7 +238,7 @@ pub const PAGES: &[Row] = &[
 
 /// A drive's properties that decide which pages it is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drive {
+pub struct DriveIdentity {
     /// PCI vendor ID.
     pub vendor: u16,
     /// Whether it supports Flexible Data Placement.
@@ -247,7 +247,7 @@ pub struct Drive {
     pub endurance_group: u16,
 }
 
-impl Drive {
+impl DriveIdentity {
     fn may_have(&self, row: &Row) -> bool {
         match row.drives {
             Drives::Any => true,
@@ -263,7 +263,10 @@ const FDP_BYTES: usize = 64;
 
 /// Reads a drive's counters, page by page, until they give its write amplification. `log` fetches a page by its identifier, its log
 /// specific identifier, and a number of bytes; `None` where the drive has no such page.
-pub fn read(drive: &Drive, mut log: impl FnMut(u8, u16, usize) -> Option<Vec<u8>>) -> Vec<Count> {
+pub fn read(
+    drive: &DriveIdentity,
+    mut log: impl FnMut(u8, u16, usize) -> Option<Vec<u8>>,
+) -> Vec<Count> {
     let mut counts = Vec::new();
     let rows: Vec<&Row> = PAGES.iter().filter(|row| drive.may_have(row)).collect();
     for rows in rows.chunk_by(|before, after| before.page() == after.page()) {
@@ -287,7 +290,7 @@ pub fn read(drive: &Drive, mut log: impl FnMut(u8, u16, usize) -> Option<Vec<u8>
 }
 
 /// A sentence on the need of a drive whose flash counter is not known.
-pub fn missing(drive: &Drive) -> String {
+pub fn missing(drive: &DriveIdentity) -> String {
     let fdp = if drive.has_fdp {
         ""
     } else {
@@ -325,7 +328,10 @@ mod tests {
     }
 
     /// Reads a drive that has these pages and no others: WAF, bytes of hosts and of the flash.
-    fn found(drive: &Drive, pages: &[(u8, Vec<u8>)]) -> (Option<f64>, Option<u128>, Option<u128>) {
+    fn found(
+        drive: &DriveIdentity,
+        pages: &[(u8, Vec<u8>)],
+    ) -> (Option<f64>, Option<u128>, Option<u128>) {
         let counts = read(drive, |asked, _, bytes| {
             let (_, page) = pages.iter().find(|(page, _)| *page == asked)?;
             Some(page[..bytes.min(page.len())].to_vec())
@@ -334,10 +340,10 @@ mod tests {
         (known.waf(), known.host_bytes(), known.flash_bytes())
     }
 
-    fn of(vendor: u16) -> Drive {
-        Drive {
+    fn of(vendor: u16) -> DriveIdentity {
+        DriveIdentity {
             vendor,
-            ..Drive::default()
+            ..DriveIdentity::default()
         }
     }
 
@@ -348,10 +354,10 @@ mod tests {
 
     #[test]
     fn standard_pages_are_decoded_in_their_units() {
-        let fdp = Drive {
+        let fdp = DriveIdentity {
             has_fdp: true,
             endurance_group: 3,
-            ..Drive::default()
+            ..DriveIdentity::default()
         };
         let statistics = (0x22, page(&[(0, 700), (16, 910)], 0));
         let expected = (Some(1.3), Some(700), Some(910));
@@ -431,7 +437,7 @@ mod tests {
             "{words}"
         );
         assert!(missing(&of(0x1344)).contains("is not there"));
-        let fdp = Drive {
+        let fdp = DriveIdentity {
             has_fdp: true,
             ..of(0)
         };

@@ -245,9 +245,9 @@ mod tests {
 
     /// The counts of a page of FDP statistics.
     fn fdp_statistics(host: u8, flash: u8) -> Vec<Count> {
-        let drive = anabranch_counters::Drive {
+        let drive = anabranch_counters::DriveIdentity {
             has_fdp: true,
-            ..anabranch_counters::Drive::default()
+            ..anabranch_counters::DriveIdentity::default()
         };
         let mut page = vec![0; 64];
         (page[1], page[17]) = (host, flash);

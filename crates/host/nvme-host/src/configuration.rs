@@ -2,7 +2,7 @@
 //! §5.1.25.1.20, Feature Identifier 1Dh), and what it is, a log page, which has all there are (§5.1.12.1.28, 20h).
 
 use crate::command::{Queue, opcode};
-use crate::placement::Command;
+use crate::placement::CommandKind;
 
 /// Bytes before the first descriptor of the log page.
 const HEADER: usize = 16;
@@ -26,7 +26,7 @@ impl Configuration {
     /// Those of `ask` when the log page is refused.
     pub fn in_force<E>(
         endurance_group: u16,
-        mut ask: impl FnMut(&'static str, Command, [u32; 6], &mut [u8]) -> Result<u32, E>,
+        mut ask: impl FnMut(&'static str, CommandKind, [u32; 6], &mut [u8]) -> Result<u32, E>,
     ) -> Result<Option<Configuration>, E> {
         const FEATURE: u32 = 0x1d;
         let command = (Queue::Admin, opcode::GET_FEATURES, false);
@@ -97,7 +97,7 @@ struct Page<A> {
 
 impl<E, A> Page<A>
 where
-    A: FnMut(&'static str, Command, [u32; 6], &mut [u8]) -> Result<u32, E>,
+    A: FnMut(&'static str, CommandKind, [u32; 6], &mut [u8]) -> Result<u32, E>,
 {
     /// The header, and what the page's Size leaves behind it: room for one descriptor at least.
     fn read(endurance_group: u16, ask: A) -> Result<Page<A>, E> {

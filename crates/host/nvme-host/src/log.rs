@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_counters::{Amplification, Count, Drive, read};
+use anabranch_counters::{Amplification, Count, DriveIdentity, read};
 
 use crate::error::NamespaceError;
 use crate::identify::{byte, text};
@@ -13,7 +13,7 @@ use crate::written::{self, Written};
 #[derive(Debug)]
 pub struct Log {
     namespace: Namespace,
-    drive: Drive,
+    drive: DriveIdentity,
     model: String,
     serial: String,
 }
@@ -26,7 +26,7 @@ impl Log {
     pub fn open(character: &Path) -> Result<Log, NamespaceError> {
         let namespace = Namespace::open(character)?;
         let controller = namespace.identify_controller()?;
-        let drive = Drive {
+        let drive = DriveIdentity {
             vendor: u16::from_le_bytes([byte(&controller, 0), byte(&controller, 1)]),
             // Controller attributes, bit 19.
             has_fdp: byte(&controller, 98) >> 3 & 1 == 1,
@@ -46,7 +46,7 @@ impl Log {
     }
 
     /// The properties that decide which logs it is asked for.
-    pub fn drive(&self) -> &Drive {
+    pub fn drive(&self) -> &DriveIdentity {
         &self.drive
     }
 
@@ -74,7 +74,7 @@ impl Log {
 }
 
 /// Reads the counters of a drive, until they give its write amplification.
-pub fn counts(namespace: &Namespace, drive: &Drive) -> Vec<Count> {
+pub fn counts(namespace: &Namespace, drive: &DriveIdentity) -> Vec<Count> {
     read(drive, |page, specific, bytes| {
         namespace.log(page, specific, bytes).ok()
     })

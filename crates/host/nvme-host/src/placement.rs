@@ -13,7 +13,7 @@ const DESCRIPTOR: usize = 32;
 /// Placement handles of a namespace, at most.
 const MOST_HANDLES: usize = 128;
 /// A command's queue, its opcode, and whether it names the namespace.
-pub type Command = (Queue, u8, bool);
+pub type CommandKind = (Queue, u8, bool);
 
 /// A placement handle of a namespace, by its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct PlacementHandle {
 /// # Errors
 /// Those of `ask`; a namespace without Flexible Data Placement has no such status.
 pub fn handles<E>(
-    mut ask: impl FnMut(&'static str, Command, [u32; 6], &mut [u8]) -> Result<u32, E>,
+    mut ask: impl FnMut(&'static str, CommandKind, [u32; 6], &mut [u8]) -> Result<u32, E>,
 ) -> Result<Vec<PlacementHandle>, E> {
     const REPORT: u32 = 1;
     let command = (Queue::Io, opcode::MANAGEMENT_RECEIVE, true);

@@ -2,7 +2,7 @@
 //! Specification 2.1, §5.1.12.1.29, log page 21h), but not which.
 
 use crate::command::{Queue, opcode};
-use crate::placement::{Command, PlacementHandle, whole};
+use crate::placement::{CommandKind, PlacementHandle, whole};
 
 /// Bytes of the page's header, and of what it tells of a handle.
 const HEADER: usize = 8;
@@ -46,7 +46,7 @@ impl Usage {
 /// Those of `ask`.
 pub fn usage<E>(
     endurance_group: u16,
-    mut ask: impl FnMut(&'static str, Command, [u32; 6], &mut [u8]) -> Result<u32, E>,
+    mut ask: impl FnMut(&'static str, CommandKind, [u32; 6], &mut [u8]) -> Result<u32, E>,
 ) -> Result<Vec<Usage>, E> {
     const PAGE: u32 = 0x21;
     let command = (Queue::Admin, opcode::GET_LOG, false);

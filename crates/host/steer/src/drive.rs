@@ -13,7 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anabranch_counters::Drive;
+use anabranch_counters::DriveIdentity;
 use anabranch_nvme_host::{
     Namespace, Written, byte, contents, counts, neighbours, text, usage, written,
 };
@@ -91,7 +91,7 @@ pub struct SteeredDrive {
     directive: Directive,
     handles: Vec<u16>,
     /// The properties that decide in which logs its writes are counted.
-    counted: Drive,
+    counted: DriveIdentity,
     endurance_group: u16,
     unit_bytes: Option<u64>,
     reclaim_groups: u32,
@@ -142,7 +142,7 @@ impl SteeredDrive {
             abilities,
             directive,
             handles,
-            counted: Drive {
+            counted: DriveIdentity {
                 vendor: u16::from_le_bytes([byte(&controller, 0), byte(&controller, 1)]),
                 has_fdp: directive == Directive::Placement,
                 endurance_group,

@@ -60,7 +60,7 @@ fn word(of: Of, tag: u16, index: usize) -> u64 {
     (of as u64) << 62 | (index as u64) << 16 | u64::from(tag)
 }
 
-pub struct Queue {
+pub struct UblkQueue {
     make: Make,
     ring: Ring,
     descriptors: Descriptors,
@@ -69,9 +69,9 @@ pub struct Queue {
     live: u16,
 }
 
-impl Queue {
+impl UblkQueue {
     /// A queue, to be made on the thread that runs it: the kernel remembers whose it is. All its tags are fetched.
-    pub fn new(make: Make) -> Result<Queue, SteerError> {
+    pub fn new(make: Make) -> Result<UblkQueue, SteerError> {
         let depth = make.depth;
         let ring = Ring::new(u32::from(depth) * 2, u32::from(depth) * 4)?;
         if make.lends {
@@ -84,7 +84,7 @@ impl Queue {
             .transpose()
             .map_err(SteerError::Ring)?;
         let requests = Requests::new(Arc::clone(&make.shared), depth);
-        let mut queue = Queue {
+        let mut queue = UblkQueue {
             make,
             ring,
             descriptors,

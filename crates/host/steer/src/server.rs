@@ -24,7 +24,7 @@ use crate::ledger::{self, Ledger};
 use crate::link;
 use crate::page_locks::PageLocks;
 use crate::placer::Placer;
-use crate::queue::{Make, Queue};
+use crate::queue::{Make, UblkQueue};
 use crate::rewrite_queue::RewriteQueue;
 use crate::shared::{Shared, slowest};
 use crate::surroundings;
@@ -399,7 +399,7 @@ pub fn require(features: u64) -> Result<(), SteerError> {
 fn live(make: Make, ready: &Sender<Result<(), SteerError>>, failed: &Sender<SteerError>) {
     let queue = surroundings::flushes_pages()
         .map_err(SteerError::io("become a flusher of pages by", "prctl"))
-        .and_then(|()| Queue::new(make));
+        .and_then(|()| UblkQueue::new(make));
     match queue {
         Err(error) => drop(ready.send(Err(error))),
         Ok(queue) => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anabranch_calibrate::{
-    Band, Collection, Findings, Handle, Isolation, Measured, UnitEnds, Victims,
+    Band, Findings, Handle, Isolation, Measured, ObservedCollection, UnitEnds, Victims,
 };
 use anabranch_report::{bytes, line, message};
 
@@ -106,7 +106,7 @@ fn spare(found: &Findings) -> String {
     )
 }
 
-fn victims(found: &Collection) -> String {
+fn victims(found: &ObservedCollection) -> String {
     let rule = match found.victims {
         None => "not told apart",
         Some(Victims::Greedy) => "greedy: the unit with the least valid data",
@@ -123,7 +123,7 @@ fn victims(found: &Collection) -> String {
     }
 }
 
-fn collection(found: &Collection) -> String {
+fn collection(found: &ObservedCollection) -> String {
     let mut words = Vec::new();
     if let Some(taken) = found.begins_after_bytes {
         words.push(format!("begins when an empty drive took {}", bytes(taken)));

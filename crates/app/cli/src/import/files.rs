@@ -14,16 +14,16 @@ use crate::error::{CommandError, Result};
 const STANDARD_INPUT: &str = "-";
 
 /// Files in the order in which they are read.
-pub struct Files {
+pub struct InputFiles {
     paths: Vec<PathBuf>,
     /// Bytes of all files together; `None` if one is a pipe.
     bytes: Option<u64>,
 }
 
-impl Files {
+impl InputFiles {
     /// Finds files by name or pattern. A pattern's files come in the order in which people count, 9
     /// before 10; files that the shell expanded stay in the shell's order.
-    pub fn find(names: &[String]) -> Result<Files> {
+    pub fn find(names: &[String]) -> Result<InputFiles> {
         let mut paths = Vec::new();
         for name in names {
             let is_pattern = name.contains(['*', '?', '[']) && !Path::new(name).exists();
@@ -40,7 +40,7 @@ impl Files {
             ));
         }
         let bytes = paths.iter().map(|path| length(path)).sum();
-        Ok(Files { paths, bytes })
+        Ok(InputFiles { paths, bytes })
     }
 
     /// Opens all files.

@@ -20,7 +20,7 @@ use anabranch_report::{Compared, ComparedPeriod, ComparedWay, WafDifference, Waf
 use super::{
     paired::{PairedInterval, RandomBits},
     report::{since, waf},
-    worth::{Verdict, end, phrase},
+    worth::{SteeringVerdict, end, phrase},
 };
 
 /// Bytes of others are reported from this share of a period's on (our choice).
@@ -306,7 +306,7 @@ impl LogComparison {
     }
 
     /// Judges what steering is worth once all pairs are measured; before, what is there so far.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> SteeringVerdict {
         let done = self.periods.len() / 2;
         let [steered, one] = self.means().unwrap_or_default();
         let wafs = format!("WAF {steered:.3} as steered, {one:.3} in one handle");
@@ -324,7 +324,7 @@ impl LogComparison {
                 (_, 0) => format!("0 of {of} are compared by the drive's log"),
                 _ => format!("{done} of {of} are compared by the drive's log: {wafs} so far"),
             };
-            return Verdict { words, wafs: None };
+            return SteeringVerdict { words, wafs: None };
         };
         let by = format!("by the drive's log over {of} ({wafs})");
         let share = found.mean / one;
@@ -340,7 +340,7 @@ impl LogComparison {
                 "no difference is larger than chance, {by}: the WAF in one handle is higher by {:.3} to {:.3}; {more}",
                 found.low, found.high
             );
-            return Verdict { words, wafs: None };
+            return SteeringVerdict { words, wafs: None };
         }
         let ends = [found.low, found.high].map(|end| (100.0 * end / one).abs());
         let [low, high] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
@@ -350,9 +350,9 @@ impl LogComparison {
         );
         if self.settled_capacities() < 1.0 {
             let words = format!("{larger}; the periods were too short to settle");
-            return Verdict { words, wafs: None };
+            return SteeringVerdict { words, wafs: None };
         }
-        Verdict {
+        SteeringVerdict {
             words: larger + end(share),
             wafs: Some([steered, one]),
         }

@@ -75,7 +75,7 @@ pub fn line(counters: &Counters, drive: Option<Written>, shadow: Option<&Shadow>
 }
 
 /// Limits of the report that are known from the beginning.
-pub struct Limits {
+pub struct ReportLimits {
     /// Whether the drive's log counts other namespaces' writes, too.
     pub is_counted_with_others: bool,
     /// A sentence on the reason that there is no model of the drive; `None` where there is one, or none was wanted.
@@ -120,7 +120,7 @@ impl SteerReport<'_> {
     }
 
     /// Judges what steering is worth by the models and by the drive's own log; years are of the latter, where both answer.
-    pub fn judge(&mut self, limits: &Limits, comparison: Option<&LogComparison>) {
+    pub fn judge(&mut self, limits: &ReportLimits, comparison: Option<&LogComparison>) {
         self.limit(limits);
         let models = self
             .shadow
@@ -159,7 +159,7 @@ impl SteerReport<'_> {
     }
 
     /// Adds the limits of the drive's log and of the models to the limitations.
-    fn limit(&mut self, limits: &Limits) {
+    fn limit(&mut self, limits: &ReportLimits) {
         let collected = self.collected.iter();
         self.limitations
             .extend(collected.flat_map(HostCollected::limitations));

@@ -21,7 +21,7 @@ use super::{
     lifetimes::Lifetimes,
     metrics,
     outputs::{ReportFiles, give_all},
-    report::{self, Limits, SteerReport},
+    report::{self, ReportLimits, SteerReport},
     shadow::{Counted, Model, Shadow},
     writers::Watched,
 };
@@ -41,7 +41,7 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct Session<'a> {
     pub server: Server,
     pub plan: &'a Plan,
-    pub limits: Limits,
+    pub limits: ReportLimits,
     pub shadow: Option<Shadow>,
     pub models: KeptModels,
     pub watched: Option<Watched>,

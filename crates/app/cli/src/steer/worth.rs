@@ -12,7 +12,7 @@ const LEAST_SHARE: f64 = 0.001;
 
 /// A judgement of steering.
 #[derive(Debug, PartialEq)]
-pub struct Verdict {
+pub struct SteeringVerdict {
     /// The sentence.
     pub words: String,
     /// Write amplification as steered, and in one stream, where there is an answer.
@@ -38,8 +38,8 @@ pub fn end(saved: f64) -> &'static str {
 
 /// Judges what steering is worth: the model in the scheme's streams beside that in one stream, whose copies are apart, as those of a
 /// drive are that nobody steers.
-pub fn by_models(counted: &Counted) -> Verdict {
-    let none = |words: &str| Verdict {
+pub fn by_models(counted: &Counted) -> SteeringVerdict {
+    let none = |words: &str| SteeringVerdict {
         words: words.to_owned(),
         wafs: None,
     };
@@ -60,7 +60,7 @@ pub fn by_models(counted: &Counted) -> Verdict {
             "whether steering saves or costs flash writes is not known yet, {by}"
         ));
     }
-    Verdict {
+    SteeringVerdict {
         words: format!("{}, {by}{}", phrase(saved), end(saved)),
         wafs: counted
             .steered

@@ -16,7 +16,7 @@ use crate::error::{CommandError, Result};
 
 /// A drive, or files with its counters.
 #[derive(Debug)]
-pub enum Source {
+pub enum CounterSource {
     /// An NVMe namespace.
     Namespace {
         /// Its name as it was asked for.
@@ -55,14 +55,14 @@ impl Reading {
     }
 }
 
-impl Source {
+impl CounterSource {
     /// Opens a device, or reads the files of one drive.
-    pub fn open(words: &str) -> Result<Source> {
+    pub fn open(words: &str) -> Result<CounterSource> {
         let path = Path::new(words);
         let kind = fs::metadata(path).map(|found| found.file_type());
         let is_device = |kind: &fs::FileType| kind.is_block_device() || kind.is_char_device();
         if kind.as_ref().is_ok_and(is_device) {
-            return Source::namespace(words, path);
+            return CounterSource::namespace(words, path);
         }
         let mut document = Document::default();
         for path in parts(words) {
@@ -72,13 +72,13 @@ impl Source {
             let added = document.add(&json(&path)?);
             added.map_err(|why| wrong(&why))?;
         }
-        Ok(Source::Files {
+        Ok(CounterSource::Files {
             name: words.to_owned(),
             document,
         })
     }
 
-    fn namespace(words: &str, path: &Path) -> Result<Source> {
+    fn namespace(words: &str, path: &Path) -> Result<CounterSource> {
         let character = character(path).ok_or_else(|| {
             CommandError::wrong_use(format!(
                 "{words}: it is no NVMe namespace, as /dev/nvme0n1 is; of another drive read the file that \
@@ -86,7 +86,7 @@ impl Source {
             ))
         })?;
         let log = Log::open(&character).map_err(CommandError::work)?;
-        Ok(Source::Namespace {
+        Ok(CounterSource::Namespace {
             name: words.to_owned(),
             log: Box::new(log),
         })
@@ -94,13 +94,13 @@ impl Source {
 
     /// Whether its counters go on.
     pub fn is_live(&self) -> bool {
-        matches!(self, Source::Namespace { .. })
+        matches!(self, CounterSource::Namespace { .. })
     }
 
     /// Reads the counters.
     pub fn read(&self) -> Result<Reading> {
         Ok(match self {
-            Source::Namespace { name, log } => {
+            CounterSource::Namespace { name, log } => {
                 let counts = log.counts();
                 let known = Amplification::of(&counts);
                 let need = match (known.host, known.flash) {
@@ -117,7 +117,7 @@ impl Source {
                     notes: need.into_iter().collect(),
                 }
             }
-            Source::Files { name, document } => Reading {
+            CounterSource::Files { name, document } => Reading {
                 device: name.clone(),
                 model: document.model.clone(),
                 serial: document.serial.clone(),

@@ -8,7 +8,7 @@ use anabranch_ssd::{Config, PageRange, StreamId};
 use anabranch_trace::ContextId;
 
 use super::{
-    ErasedUnits, Fill, Leader, Lives, Placement, SchemeDetails, StreamLives,
+    ContextStream, ErasedUnits, Fill, Leader, Lives, SchemeDetails, StreamLives,
     map::{Cells, Snapshot},
     owners::{Ended, Owners},
     thinned::Thinned,
@@ -28,7 +28,7 @@ const HIGHEST_CONTEXT: u16 = u16::MAX - 1;
 
 /// Collects the details of a lane while it runs.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct DetailsWatch {
     cells: Cells,
     page_bytes: u64,
     owners: Owners,
@@ -56,11 +56,11 @@ fn stream_of(owner: u32) -> u16 {
     (owner >> 16) as u16
 }
 
-impl Watch {
+impl DetailsWatch {
     /// Watches a drive that is empty, or whose content is not known.
-    pub fn new(drive: &Config) -> Watch {
+    pub fn new(drive: &Config) -> DetailsWatch {
         let step = u64::from(drive.logical_pages) / STEPS_PER_CAPACITY;
-        Watch {
+        DetailsWatch {
             cells: Cells::of(drive.physical_units, drive.pages_per_unit),
             page_bytes: u64::from(drive.page_bytes),
             owners: Owners::new(drive.logical_pages),
@@ -164,7 +164,7 @@ impl Watch {
     }
 
     /// The stream that got most of each context's bytes.
-    fn placements(&self) -> Vec<Placement> {
+    fn placements(&self) -> Vec<ContextStream> {
         let mut best: Vec<Option<(u16, u64)>> = vec![None; self.written_pages.len()];
         let mut placed: Vec<(u32, u64)> = self.placed.iter().map(|(&at, &n)| (at, n)).collect();
         placed.sort_unstable();
@@ -178,7 +178,7 @@ impl Watch {
         ranks.sort_by_key(|&row| std::cmp::Reverse(self.written_pages[row]));
         let placement = |row: usize| {
             let (stream, pages) = best[row]?;
-            Some(Placement {
+            Some(ContextStream {
                 context: row as u32,
                 stream,
                 share: pages as f64 / self.written_pages[row].max(1) as f64,

@@ -15,7 +15,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, Plan, Tag,
     lsm::{CHUNK, Disk, Job, Log, Step, Store, Table, merged, requests},
     tables,
 };
@@ -59,7 +59,7 @@ fn cassandra_tables() -> Tables {
     ])
 }
 
-fn cassandra(plan: &Plan) -> Requests {
+fn cassandra(plan: &Plan) -> LoadRequests {
     requests(Cassandra::new(plan))
 }
 

@@ -4,7 +4,7 @@
 use anabranch_trace::{ContextKind, Operation, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order},
     nobodys, tables,
 };
@@ -89,7 +89,7 @@ fn jobs(plan: &Plan, shapes: &[(u64, u64, bool)]) -> Vec<Job> {
     jobs.collect()
 }
 
-fn fms16(plan: &Plan) -> Requests {
+fn fms16(plan: &Plan) -> LoadRequests {
     const READERS: usize = 6;
     let block = (128 << 10) / PAGE_BYTES;
     let mut jobs = jobs(plan, &[1, 10, 33, 55].map(|share| (share, block, true)));
@@ -111,7 +111,7 @@ fn fms16_tables() -> Tables {
 }
 
 /// In sixteenths of a turn: 4 KiB 32 times, 16 KiB 8 times, 128 KiB once.
-fn emmc(plan: &Plan) -> Requests {
+fn emmc(plan: &Plan) -> LoadRequests {
     let mut jobs = jobs(plan, &[(2, 1, false), (20, 4, false), (78, 32, true)]);
     let mut draw = Draw::new(plan.seed);
     // Of 41 requests 32 are of the first job, 8 of the second: every fourth of those.

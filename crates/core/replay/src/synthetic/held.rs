@@ -13,7 +13,7 @@
 
 use anabranch_trace::{Io, Operation};
 
-use super::{PAGE_BYTES, Requests, nobodys, settings::Setting};
+use super::{LoadRequests, PAGE_BYTES, nobodys, settings::Setting};
 use crate::draw::Draw;
 
 /// Share of the drive that the held data fill.
@@ -84,7 +84,7 @@ impl Held {
     }
 
     /// Returns the writes before the load begins.
-    pub(super) fn requests(self) -> Requests {
+    pub(super) fn requests(self) -> LoadRequests {
         let write = |first, pages| -> Io { nobodys(Operation::Write, first, pages) };
         let in_sequence = move |first: u64, end: u64| {
             let starts = (first..end).step_by(SEQUENCE_PAGES as usize);

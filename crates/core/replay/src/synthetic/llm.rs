@@ -9,7 +9,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order, side_by_side},
     settings::Setting,
     tables,
@@ -102,7 +102,7 @@ fn llm_tables() -> Tables {
     tables(&writers.collect::<Vec<_>>())
 }
 
-fn llm(plan: &Plan) -> Requests {
+fn llm(plan: &Plan) -> LoadRequests {
     let scaled = |bytes: u64| {
         let pages = u128::from(bytes) * u128::from(plan.pages());
         (pages / u128::from(DRIVE_BYTES)) as u64

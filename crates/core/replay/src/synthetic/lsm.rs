@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use anabranch_trace::{FileId, Io, Operation};
 
-use super::{Plan, Requests, Tag, nobodys};
+use super::{LoadRequests, Plan, Tag, nobodys};
 use crate::space::{Extent, Space};
 
 /// Pages written at a time: 256 KiB, about what Linux writes back at once (our choice).
@@ -228,7 +228,7 @@ pub(super) trait Store: Send {
 }
 
 /// The requests of a store.
-pub(super) fn requests(mut store: impl Store + 'static) -> Requests {
+pub(super) fn requests(mut store: impl Store + 'static) -> LoadRequests {
     Box::new(std::iter::from_fn(move || {
         loop {
             if let Some(io) = store.disk().requests.pop_front() {

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use anabranch_trace::{ContextKind, Io, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order},
     settings::Setting,
     tables,
@@ -125,7 +125,7 @@ impl InnoDb {
         plan: &Plan,
         update: impl FnMut(&mut Draw) -> u64 + Send + 'static,
         row: impl Fn(u64) -> u32 + Send + 'static,
-    ) -> Requests {
+    ) -> LoadRequests {
         let mut doublewrite = InnoDb::circle(1, 0, self.doublewrite, BLOCK);
         let mut log = InnoDb::circle(2, self.doublewrite, self.log, 1);
         let first = self.doublewrite + self.log;
@@ -156,7 +156,7 @@ impl InnoDb {
     }
 }
 
-fn ycsb(plan: &Plan) -> Requests {
+fn ycsb(plan: &Plan) -> LoadRequests {
     let innodb = InnoDb::new(plan);
     let mut keys = Job {
         tag: Tag::new(3, WriteHint::Medium),

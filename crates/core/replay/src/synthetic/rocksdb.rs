@@ -15,7 +15,7 @@
 use anabranch_trace::{ContextKind, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, Plan, Tag,
     lsm::{CHUNK, Disk, Job, Log, Numbers, Step, Store, Table, merged, requests},
     settings::Setting,
     tables,
@@ -32,12 +32,12 @@ pub(super) const UPDATE: LoadKind = LoadKind {
 };
 
 /// Updates of keys that all exist already.
-fn updates(plan: &Plan) -> Requests {
+fn updates(plan: &Plan) -> LoadRequests {
     requests(Rocksdb::new(plan, &Shape::db_bench(plan), false))
 }
 
 /// The same, where each log and table has a number of its own among the files.
-pub(super) fn numbered_updates(plan: &Plan, numbers: Numbers) -> Requests {
+pub(super) fn numbered_updates(plan: &Plan, numbers: Numbers) -> LoadRequests {
     let mut rocksdb = Rocksdb::new(plan, &Shape::db_bench(plan), false);
     rocksdb.disk = rocksdb.disk.numbered(numbers);
     requests(rocksdb)

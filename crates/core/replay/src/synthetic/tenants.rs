@@ -11,7 +11,7 @@ use std::iter;
 use anabranch_trace::{ContextKind, File, Io, Tables, WriteHint};
 
 use super::{
-    LoadKind, Make, PAGE_BYTES, Plan, Requests, Tag,
+    LoadKind, LoadRequests, Make, PAGE_BYTES, Plan, Tag,
     jobs::{Job, Order, side_by_side},
     lsm::Numbers,
     rocksdb,
@@ -76,7 +76,7 @@ fn both_tables() -> Tables {
     tables
 }
 
-fn both(plan: &Plan) -> Requests {
+fn both(plan: &Plan) -> LoadRequests {
     let of_mysql = (plan.pages() as f64 * plan.own(&SPACE)) as u64;
     let of_rocksdb = plan.pages() - of_mysql;
     let rocksdb = Plan {
@@ -116,7 +116,7 @@ fn both(plan: &Plan) -> Requests {
 
 /// Two loads side by side, the second with its share of the bytes; they end when the first does.
 fn beside(
-    mut one: Requests,
+    mut one: LoadRequests,
     mut other: impl Iterator<Item = Io> + Send,
     share: f64,
 ) -> impl Iterator<Item = Io> + Send {

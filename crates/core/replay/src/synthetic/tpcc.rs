@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use anabranch_trace::{ContextKind, Tables};
 
 use super::{
-    LoadKind, Make, PAGE_BYTES, Plan, Requests,
+    LoadKind, LoadRequests, Make, PAGE_BYTES, Plan,
     mysql::{BLOCK, DIRTY, InnoDb},
     tables,
 };
@@ -249,7 +249,7 @@ impl Database {
     }
 }
 
-fn tpcc(plan: &Plan) -> Requests {
+fn tpcc(plan: &Plan) -> LoadRequests {
     let innodb = InnoDb::new(plan);
     let mut database = Database::new(innodb.blocks(), &mut Draw::new(plan.seed).fork(1));
     let first = database.first;

@@ -10,18 +10,18 @@ use crate::error::TraceError;
 
 /// The place of a record in an input, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Position {
     /// A line of a text.
     Line(u64),
     /// A record of a binary file.
     Record(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Record(record) => write!(f, "record {record} (the first is 1)"),
+            Position::Line(line) => write!(f, "line {line}"),
+            Position::Record(record) => write!(f, "record {record} (the first is 1)"),
         }
     }
 }
@@ -41,7 +41,7 @@ pub enum ImportError {
         /// The file.
         path: Box<Path>,
         /// The line or record in the file.
-        place: Place,
+        place: Position,
         /// The fault of the record.
         fault: ParseError,
         /// The record, shortened: a text quoted, bytes in hexadecimal.
@@ -53,7 +53,7 @@ pub enum ImportError {
         /// The file.
         path: Box<Path>,
         /// The line in the file.
-        place: Place,
+        place: Position,
         /// The fault of the record.
         fault: ParseError,
         /// The line, shortened.

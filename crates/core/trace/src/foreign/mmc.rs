@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::error::{ImportError, Place};
+use super::error::{ImportError, Position};
 use super::formats::{MmcCommand, MmcLine, mmc_line};
 use super::input::{Input, LINE_BYTES, Line};
 use super::parse_error::ParseError;
@@ -129,7 +129,7 @@ impl MmcCommands {
             };
             return Err(ImportError::Event {
                 path: self.input.path().into(),
-                place: Place::Line(self.lines),
+                place: Position::Line(self.lines),
                 fault,
                 content: content.into(),
             });

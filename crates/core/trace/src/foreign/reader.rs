@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::error::{ColumnsError, ImportError, Place};
+use super::error::{ColumnsError, ImportError, Position};
 use super::formats::Format;
 use super::input::{Input, LINE_BYTES, Line};
 use super::names::Names;
@@ -131,7 +131,7 @@ impl Reader {
                 let done =
                     done.and_then(|()| self.tally.sift_all(held, &self.filter, names, steps));
                 if let Err(fault) = done {
-                    let (path, place) = (self.input.path(), Place::Line(self.taken));
+                    let (path, place) = (self.input.path(), Position::Line(self.taken));
                     self.tally.refuse(path, place, fault, quoted(b""))?;
                 }
                 break;
@@ -160,7 +160,7 @@ impl Reader {
                     }
                 }
             };
-            let (path, place) = (self.input.path(), Place::Line(self.taken));
+            let (path, place) = (self.input.path(), Position::Line(self.taken));
             self.tally.refuse(path, place, fault, content)?;
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Reader {
                     Err(fault) => (fault, format!("{found:?}")),
                 },
             };
-            let (path, place) = (self.input.path(), Place::Record(self.taken));
+            let (path, place) = (self.input.path(), Position::Record(self.taken));
             self.tally.refuse(path, place, fault, content)?;
         }
         Ok(())
@@ -201,7 +201,7 @@ impl Tally {
     fn refuse(
         &mut self,
         path: &Path,
-        place: Place,
+        place: Position,
         fault: ParseError,
         content: String,
     ) -> Result<(), ImportError> {

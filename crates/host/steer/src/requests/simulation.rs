@@ -39,13 +39,13 @@ use crate::shared::Shared;
 use crate::take_over::Facts;
 use crate::writers::{KnownWriters, Writers};
 use absence::Surroundings;
-use drive::{Drive, GONE, LIVE, RESETTING, Version};
+use drive::{GONE, LIVE, RESETTING, SimulatedDrive, Version};
 use model::{FlushBegun, Model};
 use places::{memory, page_of, pages_of, place, sectors_of};
 use random::Random;
 use rewriting::Rewriting;
 use seeds::{SeedReport, seeds};
-use server::{Kind, controllers, shared};
+use server::{PlacerKind, controllers, shared};
 
 const SEEDS: Range<u64> = 0..2000;
 /// The command that runs them.
@@ -93,7 +93,7 @@ struct World {
     now_ms: u64,
     lends: bool,
     metadata: Option<StreamId>,
-    drive: Drive,
+    drive: SimulatedDrive,
     surroundings: Surroundings,
     /// A block device waits that must not go on: nobody serves it.
     is_refused: bool,
@@ -117,7 +117,7 @@ impl World {
     fn new(seed: u64, directory: Arc<Path>) -> World {
         let mut random = Random::new(seed);
         let directive = random.one_of(&[Directive::Placement, Directive::Streams]);
-        let drive = Drive::new(SECTORS, directive, &mut random);
+        let drive = SimulatedDrive::new(SECTORS, directive, &mut random);
         let writers = Arc::new(KnownWriters::default());
         let collects = random.one_in(2);
         let metadata = (!collects && random.one_in(2)).then_some(METADATA);
@@ -126,9 +126,9 @@ impl World {
         let surroundings = Surroundings::new(&mut random);
         let ledger = Ledger::of_process(&surroundings.facts(&drive));
         let kind = if collects {
-            Kind::Collecting(random.one_in(2))
+            PlacerKind::Collecting(random.one_in(2))
         } else {
-            Kind::Plain(metadata)
+            PlacerKind::Plain(metadata)
         };
         let shared = shared(&drive, &writers, kind, controllers, ledger);
         World {
@@ -203,7 +203,7 @@ impl World {
         }
         let any = self.random.below(self.under_way.len() as u64) as usize;
         let one = self.under_way.swap_remove(any);
-        let done = self.at_the_drive(&one, Drive::answer);
+        let done = self.at_the_drive(&one, SimulatedDrive::answer);
         let bytes = one.command.data_bytes.into();
         match (one.command.opcode, done.answer) {
             (1, 0) => self.placed(&one, done.handle),
@@ -218,7 +218,7 @@ impl World {
     fn at_the_drive<T>(
         &mut self,
         one: &UnderWay,
-        act: impl FnOnce(&mut Drive, &NvmeCommand, &[u8; 16], &mut [Version], &mut Random) -> T,
+        act: impl FnOnce(&mut SimulatedDrive, &NvmeCommand, &[u8; 16], &mut [Version], &mut Random) -> T,
     ) -> T {
         let waiting = self.waiting.get_mut(&one.tag).expect("a request");
         let data = place(one, self.lends, waiting);
@@ -416,7 +416,7 @@ impl World {
     fn cut_off(&mut self) -> Vec<(UnderWay, i32)> {
         let mut cut = Vec::new();
         for one in std::mem::take(&mut self.under_way) {
-            let answer = self.at_the_drive(&one, Drive::cut_off);
+            let answer = self.at_the_drive(&one, SimulatedDrive::cut_off);
             cut.push((one, answer));
         }
         cut
@@ -488,8 +488,8 @@ impl World {
         let ledger = Ledger::of_process(&facts);
         ledger.add_sent(sent);
         let kind = match self.rewriting {
-            Some(_) => Kind::Collecting(self.random.one_in(2)),
-            None => Kind::Plain(self.metadata),
+            Some(_) => PlacerKind::Collecting(self.random.one_in(2)),
+            None => PlacerKind::Plain(self.metadata),
         };
         self.shared = shared(&self.drive, &self.writers, kind, controllers, ledger);
         self.rewriting = self

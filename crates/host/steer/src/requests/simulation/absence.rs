@@ -1,6 +1,6 @@
 //! Changes of a drive while no server is there: the facts that the next one finds.
 
-use super::drive::{Drive, LIVE, RESETTING};
+use super::drive::{LIVE, RESETTING, SimulatedDrive};
 use super::random::Random;
 use super::{SECTOR_BYTES, SECTORS, World};
 use crate::take_over::{Counter, Disk, Facts, judge};
@@ -50,7 +50,7 @@ impl Surroundings {
     }
 
     /// The facts at this moment.
-    pub fn facts(&self, drive: &Drive) -> Facts {
+    pub fn facts(&self, drive: &SimulatedDrive) -> Facts {
         Facts {
             host_bytes: Some((Counter::Placement, drive.host_bytes)),
             ..self.facts
@@ -58,7 +58,7 @@ impl Surroundings {
     }
 
     /// Something happens.
-    pub fn pass(&mut self, random: &mut Random, drive: &mut Drive) -> Event {
+    pub fn pass(&mut self, random: &mut Random, drive: &mut SimulatedDrive) -> Event {
         let facts = &mut self.facts;
         let sectors = 1 + random.below(64) as usize;
         match random.below(96) {

@@ -23,7 +23,7 @@ const PATH_ERRORS: [i32; 2] = [0x370, 0x371];
 /// Contents of a sector: which write it is of; 0 where it holds nothing.
 pub type Version = u64;
 
-pub struct Drive {
+pub struct SimulatedDrive {
     /// Versions that a sector may have after power was lost, the oldest first: the safe one, then those in the cache.
     kept: Vec<Vec<Version>>,
     pub block_shift: u8,
@@ -47,9 +47,9 @@ pub struct Done {
     pub handle: Option<u16>,
 }
 
-impl Drive {
-    pub fn new(sectors: usize, directive: Directive, random: &mut Random) -> Drive {
-        Drive {
+impl SimulatedDrive {
+    pub fn new(sectors: usize, directive: Directive, random: &mut Random) -> SimulatedDrive {
+        SimulatedDrive {
             kept: vec![vec![0]; sectors],
             block_shift: random.one_of(&[9, 12]),
             directive,

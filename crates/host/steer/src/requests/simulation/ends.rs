@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use anabranch_nvme_host::PlacementHandle;
 use anabranch_ssd::{PageRange, StreamId};
 
-use super::drive::{Drive, LIVE};
+use super::drive::{LIVE, SimulatedDrive};
 use super::random::Random;
-use super::server::{Kind, controllers, shared};
+use super::server::{PlacerKind, controllers, shared};
 use super::{SECTORS, STREAMS};
 use crate::drive::Directive;
 use crate::ledger::Ledger;
@@ -17,14 +17,14 @@ use crate::writers::{KnownWriters, NoWriters};
 #[test]
 fn units_whose_room_differs_are_ended_and_those_that_are_written_to_are_left() {
     let mut random = Random::new(1);
-    let mut drive = Drive::new(SECTORS, Directive::Placement, &mut random);
+    let mut drive = SimulatedDrive::new(SECTORS, Directive::Placement, &mut random);
     drive.block_shift = 12;
     let directory = Arc::from(std::path::Path::new("/"));
     let facts = super::Surroundings::new(&mut random).facts(&drive);
     let shared = shared(
         &drive,
         &Arc::new(KnownWriters::default()),
-        Kind::Collecting(true),
+        PlacerKind::Collecting(true),
         controllers(&directory, &Arc::new(Mutex::new(LIVE))),
         Ledger::of_process(&facts),
     );

@@ -9,7 +9,7 @@ use anabranch_collect::Collector;
 use anabranch_placement::{Assign, Halves, Policy, Write};
 use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
 
-use super::drive::Drive;
+use super::drive::SimulatedDrive;
 use super::{SECTORS, STREAMS};
 use crate::collecting::Collecting;
 use crate::command::Target;
@@ -38,7 +38,7 @@ pub fn controllers(directory: &Arc<Path>, reached: &Arc<Mutex<&'static str>>) ->
 
 /// The way in which a server places.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum PlacerKind {
     /// The drive collects. Metadata may have a stream of their own.
     Plain(Option<StreamId>),
     /// The host collects, and knows the drive's units or does not.
@@ -72,16 +72,16 @@ pub fn host_half() -> Box<dyn Assign> {
 
 /// A server's shared state, with handles of which one is 0.
 pub fn shared(
-    drive: &Drive,
+    drive: &SimulatedDrive,
     writers: &Arc<KnownWriters>,
-    kind: Kind,
+    kind: PlacerKind,
     controllers: Controllers,
     ledger: Ledger,
 ) -> Arc<Shared> {
     let writers: Arc<dyn Writers> = Arc::clone(writers) as _;
     let (placer, locks) = match kind {
-        Kind::Plain(metadata) => (Placer::new(Box::new(ByContext), metadata), None),
-        Kind::Collecting(is_known) => {
+        PlacerKind::Plain(metadata) => (Placer::new(Box::new(ByContext), metadata), None),
+        PlacerKind::Collecting(is_known) => {
             let locks = PageLocks::new(STREAMS.into());
             (collecting_placer(is_known), Some(locks))
         }
