@@ -1,4 +1,13 @@
 //! The device: logical pages, where they lie, and the counters of what that costs.
+//!
+//! ```text
+//! write(pages, stream):
+//!     while pages are left:
+//!         if the stream's open unit is full:
+//!             while few units are free:   victim ← rule; copy its valid pages; erase it
+//!             open a free unit for the stream
+//!         append as many pages as the open unit takes; each page's former place dies
+//! ```
 
 mod aged;
 mod append;
@@ -290,6 +299,7 @@ impl<O: Observe> Device<O> {
         stream: StreamId,
     ) -> Result<(), DeviceError> {
         self.check_stream(stream)?;
+        // Before the first write, so that a wrong page leaves the drive as it was.
         if let Some(&page) = pages
             .iter()
             .find(|&&page| page >= self.config.logical_pages)
@@ -340,6 +350,7 @@ impl<O: Observe> Device<O> {
     /// The same for any stream there is, internal ones among them.
     pub fn end_unit(&mut self, stream: StreamId) -> u32 {
         let slot = self.open.get_mut(stream.index());
+        // An open unit without a page stays open: to close it would cost an erase for nothing.
         let Some(open) = slot.and_then(|slot| slot.take_if(|open| open.filled > 0)) else {
             return 0;
         };
@@ -390,6 +401,7 @@ impl<O: Observe> Device<O> {
 
 fn streams_off_above(config: &Config) -> u64 {
     match config.streams_off_permille {
+        // Never off: fewer pages than that are mapped.
         1000.. => u64::MAX,
         permille => u64::from(config.logical_pages) * u64::from(permille) / 1000,
     }
@@ -398,7 +410,9 @@ fn streams_off_above(config: &Config) -> u64 {
 impl<O: Observe> Device<O> {
     /// Units that are bad from the factory are drawn from the seed.
     fn retire_factory_bad(&mut self) {
+        // A sequence of its own, so that other draws of the seed are the same with and without bad units.
         let mut random = Random::new(self.config.seed ^ 3);
+        // The configuration was checked to leave enough good units, so that the draw ends.
         while self.counters.retired_units < u64::from(self.config.faults.factory_bad_units) {
             let unit = random.below(self.config.physical_units);
             if self.units.is_free(unit) {

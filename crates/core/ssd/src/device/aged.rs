@@ -44,6 +44,7 @@ impl SavedDrive {
         self.header.streams = vec![StreamCounters::default(); usize::from(config.streams())];
         self.header.chances = Vec::new();
         self.header.config = config;
+        // Times are kept only for a relocation that asks for them: they double the mapping's memory.
         if !relocation.wants_ages() {
             self.written_at = Vec::new();
         } else if self.written_at.is_empty() {
@@ -67,6 +68,7 @@ impl SavedDrive {
         for open in open {
             match renamed(&old, config, open.stream) {
                 (stream, true) => self.header.open.push(SavedOpen { stream, ..open }),
+                // Its stream is no more, and the stream that takes over has an open unit of its own.
                 (_, false) => {
                     let group = (open.unit % config.reclaim_groups) as usize;
                     self.units.closed_at[open.unit as usize] = now;

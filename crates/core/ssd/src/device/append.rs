@@ -24,6 +24,7 @@ impl<O: Observe> Device<O> {
     #[inline]
     pub(super) fn room(&self, stream: StreamId) -> u32 {
         self.open[stream.index()].map_or(0, |open| {
+            // A run ends before the page that will fail, so that failures are handled between runs alone.
             (self.config.pages_per_unit - open.filled).min(self.program_failures.left())
         })
     }
@@ -35,6 +36,7 @@ impl<O: Observe> Device<O> {
         relocation: &mut (impl Relocate + ?Sized),
         wanted: StreamId,
     ) -> Result<(StreamId, u32), DeviceError> {
+        // The multi-stream eMMC ignores streams while it is nearly full (`streams_off_permille`).
         let stream = if self.mapped > self.streams_off_above {
             self.config.default_stream(self.config.group_of(wanted))
         } else {
@@ -60,6 +62,7 @@ impl<O: Observe> Device<O> {
             }
             stream = self.group_with_room(wanted);
             let group = self.config.group_of(stream);
+            // First, whatever the victim rule ranks higher: a failing unit may be full of valid pages.
             self.empty_failing(relocation, group);
             if self.units.free_count(group) <= self.gc_start() {
                 self.collect(relocation, stream);
@@ -68,6 +71,7 @@ impl<O: Observe> Device<O> {
             // Copies may have opened a unit of this very stream, and may have filled it up to the
             // page whose programming will fail.
             if self.open[stream.index()].is_none() {
+                // IMPORTANT: the reserve is for copies. A host write that takes it leaves no room to collect.
                 if self.units.free_count(group) <= self.config.reserved_units() as usize {
                     return Err(self.out_of_units());
                 }
@@ -79,6 +83,7 @@ impl<O: Observe> Device<O> {
     /// The error for a device on which nothing can be freed. Only a drive that has lost units gets
     /// here.
     fn out_of_units(&mut self) -> DeviceError {
+        // A drive that has lost units wears out, and says so for ever; one that has lost none must never get here.
         if !self.units.has_lost() {
             return DeviceError::Full;
         }
@@ -94,6 +99,7 @@ impl<O: Observe> Device<O> {
         if groups == 1 || self.group_room(own) >= i64::from(self.config.pages_per_unit) {
             return wanted;
         }
+        // Among equals the own group, so that data move only where that gains room.
         let best = (0..groups).max_by_key(|&group| (self.group_room(group), group == own));
         let handle = wanted.0 - self.config.default_stream(own).0;
         StreamId(self.config.default_stream(best.unwrap_or(own)).0 + handle)
@@ -166,6 +172,7 @@ impl<O: Observe> Device<O> {
         open.filled += count;
         open.written_at = now;
         if claim.closes {
+            // The caller closes the unit once its pages are mapped: before that no victim rule may see it.
             *slot = None;
         }
         self.units.gain(claim.unit, count);
@@ -209,6 +216,7 @@ impl<O: Observe> Device<O> {
         self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
         let (now, shift) = (self.tick(), self.shift);
         let mut died = 0;
+        // Without `Dying`: scattered pages mostly die in different units, so that there is nothing to gather.
         let dies = |address| {
             self.units.lose(address >> shift, 1);
             died += 1;
@@ -236,6 +244,7 @@ impl<O: Observe> Device<O> {
         if claim.closes {
             self.units.close(claim.unit, self.clock_pages());
         }
+        // A page written anew dies at its former place, and stays mapped.
         self.mapped = self.mapped + u64::from(count) - died;
         self.counters.host_pages += u64::from(count);
         self.streams[stream.index()].host_pages += u64::from(count);
@@ -244,6 +253,7 @@ impl<O: Observe> Device<O> {
     /// Counts pages that joined another reclaim group's stream than `wanted`.
     #[inline]
     pub(super) fn count_misplaced(&mut self, wanted: StreamId, joined: StreamId, pages: u32) {
+        // Writes that join the default stream of their own group, as with streams off, are not misplaced.
         if joined != wanted && self.config.group_of(joined) != self.config.group_of(wanted) {
             self.counters.misplaced_pages += u64::from(pages);
         }

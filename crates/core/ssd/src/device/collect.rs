@@ -20,13 +20,16 @@ impl<O: Observe> Device<O> {
         let stop = self.gc_start().max(self.config.gc_stop_free_units as usize);
         loop {
             let free = self.units.free_count(group);
+            // A waiting stream without room opens a unit next, which takes one of the free ones.
             let enough = free > stop || (self.room(wanting) > 0 && free >= stop);
+            // `greedy-per-chip` takes a victim of each chip, and is not stopped in the middle of such a round.
             if enough && !self.units.is_mid_round(group) {
                 return;
             }
             let Some(victim) = self.choose_victim(relocation, wanting, group) else {
                 return;
             };
+            // Its copies found no room. The next round would choose the same unit and fail in the same way.
             if !self.empty(relocation, victim) {
                 return;
             }
@@ -157,6 +160,7 @@ impl<O: Observe> Device<O> {
         destination: Destination,
     ) -> bool {
         if !self.copy(relocation, (unit, filled), victim, destination) {
+            // A sealed unit is no stream's open one any more: it goes back as a closed one.
             if filled < self.config.pages_per_unit {
                 self.observer.finished(unit);
             }
@@ -170,6 +174,7 @@ impl<O: Observe> Device<O> {
 
     pub(super) fn erase(&mut self, relocation: &mut (impl Relocate + ?Sized), unit: u32) {
         let failed = self.erase_failures.strikes();
+        // A unit is retired by a failed erase, by an earlier failed program, or by its rated erases: `erase` decides.
         let retired = self.units.retired().len();
         let erased = self.units.erase(unit, failed);
         self.observer.erased(unit);

@@ -21,11 +21,13 @@ impl<O: Observe> Device<O> {
         let mut left = self.units.valid(unit);
         let mut live = [0_u32; BATCH];
         let mut offset = 0;
+        // `left` ends the walk at the last valid page: the rest of the unit is dead and need not be read.
         while left > 0 && offset < filled {
             let count = (BATCH as u32).min(filled - offset);
             let found = self.survivors(unit, offset..offset + count, &mut live);
             let copied = self.append_survivors(relocation, &live[..found], victim, destination);
             if copied < found {
+                // Those that found room live elsewhere now; the unit stays with the others.
                 self.units.lose(unit, copied as u32);
                 return false;
             }
@@ -49,6 +51,7 @@ impl<O: Observe> Device<O> {
         let address = unit << self.shift | offsets.start;
         let pages = &self.p2l[range.clone()];
         let found = self.map.living(pages, address.., live);
+        // A walk of its own: the one before has no branch per page, and most devices are not watched.
         if O::WANTS_COPIES {
             for (offset, index) in offsets.zip(range) {
                 let page = self.p2l[index];
@@ -115,6 +118,7 @@ impl<O: Observe> Device<O> {
         victim: &Victim,
     ) -> StreamId {
         let age_pages = match self.map.time(page) {
+            // Ticks are 32 bits and wrap around on a drive that is written for long; the difference is right.
             Some(then) => u64::from(self.tick().wrapping_sub(then)) << self.tick_bits,
             None => 0,
         };
@@ -187,6 +191,7 @@ impl<O: Observe> Device<O> {
                 return Some(wanted);
             }
             if self.open_unit(relocation, wanted).is_ok() {
+                // Round again: the next page to be programmed may be the one that fails.
                 continue;
             }
             let refuge = self.refuge(relocation, wanted)?;

@@ -18,6 +18,7 @@ impl<O: Observe> Device<O> {
             return;
         };
         self.program_failures.draw();
+        // Closed although it is not full: nothing more can be programmed there, and its pages stay readable.
         self.units.condemn(open.unit);
         self.units.close(open.unit, self.clock_pages());
         self.observer.finished(open.unit);

@@ -61,6 +61,7 @@ impl<O: Observe> Device<O> {
         let wanting = self.config.default_stream(group);
         let choice = self.choose_victim(relocation, wanting, group)?;
         let is_needed = self.units.free_count(group) <= self.gc_start();
+        // A victim that wins little is worth it only where the next write would have to collect it anyway.
         if !is_needed && !self.is_worth_it(choice) {
             return None;
         }
@@ -77,6 +78,7 @@ impl<O: Observe> Device<O> {
 
     /// Whether emptying a unit wins enough to do it ahead of time.
     fn is_worth_it(&self, choice: Choice) -> bool {
+        // `choose_victim` seals an open unit only for a gain.
         let Choice::Closed(unit) = choice else {
             return true;
         };
@@ -107,6 +109,7 @@ impl<O: Observe> Device<O> {
     pub fn next_survivors(&mut self, emptying: &mut Emptying) -> Vec<u32> {
         let mut live = [0; BATCH];
         let mut found = Vec::new();
+        // A batch without survivors is passed over, since an empty answer means that the unit was seen.
         while found.is_empty() && emptying.seen < emptying.filled {
             let end = emptying.filled.min(emptying.seen + BATCH as u32);
             let count = self.survivors(emptying.unit, emptying.seen..end, &mut live);
@@ -128,6 +131,7 @@ impl<O: Observe> Device<O> {
             let place = self.map.place(page);
             place.is_some_and(|address| address >> self.shift == unit)
         };
+        // The host may have written or discarded some since they were read.
         let living: Vec<u32> = pages.iter().copied().filter(lives_there).collect();
         let copied =
             self.append_survivors(relocation, &living, &emptying.victim, emptying.destination);
@@ -139,6 +143,7 @@ impl<O: Observe> Device<O> {
     /// Erases a unit in which no page lives any more, or gives it back to the lists.
     pub fn end_emptying(&mut self, relocation: &mut (impl Relocate + ?Sized), emptying: Emptying) {
         let unit = emptying.unit;
+        // Copies found no room: what still lives keeps the unit, which may become a victim again.
         if self.units.valid(unit) > 0 {
             if emptying.filled < self.config.pages_per_unit {
                 self.observer.finished(unit);

@@ -22,6 +22,8 @@ impl<O: Observe> Device<O> {
         };
         let own = self.open[to.index()];
         let apart = self.config.group_of(from) != self.config.group_of(to);
+        // The emptier of the two goes on being filled, so that the fewest pages stay unwritten. A unit of another reclaim
+        // group cannot be filled by `to` at all.
         if apart || own.is_some_and(|own| own.filled <= given.filled) {
             return self.finish_unit(from);
         }

@@ -17,6 +17,7 @@ impl<O: Observe> Device<O> {
     ///
     /// It may borrow a unit of the reserve, and gives one back unless that one's erase is its last.
     pub(super) fn level(&mut self, relocation: &mut (impl Relocate + ?Sized), group: u32) {
+        // Levelling may borrow one unit of the reserve, and only a whole reserve has one to lend.
         if self.units.free_count(group) < self.config.reserved_units() as usize {
             return;
         }
@@ -38,6 +39,7 @@ impl<O: Observe> Device<O> {
     /// on the way.
     fn swap(&mut self, relocation: &mut (impl Relocate + ?Sized), cold: u32, group: u32) {
         let (stream, valid) = (self.units.stream(cold), self.units.valid(cold));
+        // The move is not split over two units: another collection levels once the failure is past.
         if valid > self.program_failures.left() {
             return;
         }
@@ -48,6 +50,7 @@ impl<O: Observe> Device<O> {
         self.units.take(cold);
         self.move_all(relocation, cold, worn);
         self.units.close(worn, now);
+        // Closed short of its last page: observers must learn that no page follows.
         if valid < self.config.pages_per_unit {
             self.observer.finished(worn);
         }

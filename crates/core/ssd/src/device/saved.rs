@@ -176,6 +176,7 @@ impl SavedDrive {
         observer: O,
     ) -> Result<Device<O>, StateError> {
         let ages = !self.written_at.is_empty();
+        // `age` makes up times of pages where none were kept; a drive that goes on must be exactly as it was.
         if !relocation.restore(&self.relocation) || (relocation.wants_ages() && !ages) {
             return Err(StateError::Relocation);
         }
