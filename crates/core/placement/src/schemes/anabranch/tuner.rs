@@ -146,6 +146,7 @@ impl Tuner {
         let numbers = self.sample.numbers(pages);
         if numbers.count > 0 {
             for miniature in &mut self.miniatures {
+                // A miniature has no faults, and the sample numbers its pages: no discard is refused.
                 let _ = miniature.drive.discard(numbers);
             }
         }
@@ -157,6 +158,7 @@ impl Tuner {
         let numbers = self.sample.numbers(pages);
         if numbers.count > 0 {
             for miniature in &mut self.miniatures {
+                // From now on a victim may hold pages without a prediction, so that each survivor is looked up.
                 miniature.knows_all = false;
                 miniature.append(
                     predictor,
@@ -193,11 +195,13 @@ impl Tuner {
             .find(|(candidate, _)| *candidate == self.leader);
         let mut least = leading.map_or(0.0, |(_, pages)| *pages) - self.margin_pages;
         let mut best = self.leader;
+        // `least` starts a margin below the leader, since a few copies more or less are chance.
         for &(candidate, pages) in &costs {
             if pages < least {
                 (best, least) = (candidate, pages);
             }
         }
+        // Once a setting has won by its copies, matches of file names decide nothing any more.
         if best != self.leader {
             self.matches = None;
         }
@@ -214,6 +218,7 @@ impl Tuner {
 
     #[cold]
     fn record_leader(&mut self, now_pages: u64, reason: LeaderReason, costs: &[(Candidate, f64)]) {
+        // A drive that is steered for months must not gather leaders without end.
         if self.leaders.len() >= MOST_LEADERS {
             return;
         }
