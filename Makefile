@@ -51,12 +51,12 @@ test-guest:
 .PHONY: dist dist-test publish-test docs
 dist:
 	@scripts/setup.sh dist
-	@scripts/dist.sh
+	@packaging/dist.sh
 
 # What was made is installed and used in a bare Debian; as root.
 dist-test:
 	@scripts/setup.sh dist
-	@scripts/dist-test.sh
+	@packaging/dist-test.sh
 
 # Built for aarch64; the core's tests run there under qemu-user.
 .PHONY: aarch64-test
@@ -83,7 +83,7 @@ bench:
 	@scripts/setup.sh bench
 	cargo bench --workspace
 	cargo build --quiet --release --package anabranch
-	python3 bench/probe-cost.py --pairs 15
+	python3 lab/bench/probe-cost.py --pairs 15
 
 lint:
 	@scripts/setup.sh demo

@@ -9,11 +9,11 @@ build=(clang:clang make:make cc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pk
 demo=(db_bench:rocksdb-tools mkfs.ext4:e2fsprogs)
 # What the probe's cost is measured by, beside db_bench
 loads=(fio:fio pg_createcluster:postgresql setpriv:util-linux losetup:mount python3:python3)
-# The applications of workloads/; what builds go-tpc and fetches Cassandra
+# The applications of lab/workloads/; what builds go-tpc and fetches Cassandra
 applications=(fio:fio mariadbd:mariadb-server pg_createcluster:postgresql redis-server:redis-server
     redis-benchmark:redis-tools /usr/bin/python3:python3 /usr/lib/python3/dist-packages/lmdb:python3-lmdb
     setpriv:util-linux mkfs.xfs:xfsprogs java:openjdk-17-jre-headless mvn:maven go:golang-go)
-# The programs of bench/programs, and what builds them and fetches others
+# The programs of lab/bench/programs, and what builds them and fetches others
 programs=(cc:gcc go:golang-go java:openjdk-17-jdk-headless mvn:maven curl:curl git:git as:binutils postmark:postmark memcached:memcached
     influxd:influxdb isql-fb:firebird3.0-utils /usr/lib/x86_64-linux-gnu/firebird/3.0/plugins/libEngine12.so:firebird3.0-server-core
     tarantool:tarantool nats-server:nats-server restic:restic rrdtool:rrdtool tkrzw_dbm_perf:tkrzw-utils
@@ -33,7 +33,7 @@ tests=(git:git mkfs.xfs:xfsprogs xfs_io:xfsprogs mkfs.btrfs:btrfs-progs setpriv:
 # What builds for aarch64 and runs it here: scripts/aarch64.sh
 crossing=(aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross
     qemu-aarch64:qemu-user python3:python3)
-# What packs and unpacks: scripts/dist.sh, scripts/dist-test.sh
+# What packs and unpacks: packaging/dist.sh, packaging/dist-test.sh
 packers=(git:git objdump:binutils rpmbuild:rpm debootstrap:debootstrap xz:xz-utils python3:python3)
 
 missing() {
@@ -101,10 +101,10 @@ if [ "$1" = dist ] && [ ! -e target/venv-dist/bin/maturin ]; then
     target/venv-dist/bin/pip install --quiet "$(grep ^maturin= scripts/python.txt)"
 fi
 if [ "$1" = workloads ]; then
-    workloads/tools.sh
+    lab/workloads/tools.sh
 fi
 if [ "$1" = programs ]; then
-    bench/programs/tools.sh
+    lab/bench/programs/tools.sh
 fi
 if [ "$1" = test ]; then
     # What no kernel here may have, a guest's has: nvme-tcp, f2fs.

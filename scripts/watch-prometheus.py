@@ -17,7 +17,7 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DASHBOARD = ROOT / "scripts/anabranch-watch.grafana.json"
+DASHBOARD = ROOT / "packaging/anabranch-watch.grafana.json"
 WATCHED, ASKED = "127.0.0.1:19471", "127.0.0.1:19491"
 SECONDS = 25
 CONFIG = f"""

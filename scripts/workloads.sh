@@ -12,7 +12,7 @@ mkdir -p "$out"
 anabranch=${ANABRANCH:-${CARGO_TARGET_DIR:-target}/release/anabranch}
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
-    for description in workloads/*/workload.toml; do names+=("$(basename "$(dirname "$description")")"); done
+    for description in lab/workloads/*/workload.toml; do names+=("$(basename "$(dirname "$description")")"); done
 fi
 
 failed=()

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 def test_each_part_left_out_stands_beside_the_whole(command: str, tmp_path: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, str(ROOT / "bench/ablation.py"), command, "-o", str(tmp_path)]
+        program = [sys.executable, str(ROOT / "lab/bench/ablation.py"), command, "-o", str(tmp_path)]
         return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False)
 
     refused = run("nosuch")

@@ -143,7 +143,7 @@ def test_a_command_of_a_document_prints_what_stands_below_it(
     block: Block, tmp_path: Path, command: str
 ) -> None:
     page, line, words, body = block
-    for name in ("traces", "crates", "experiments"):
+    for name in ("traces", "crates", "lab"):
         (tmp_path / name).symlink_to(ROOT / name)
     folders = [str(Path(command).parent), str(Path(sys.executable).parent), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(folders)}

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 
-PROGRAM = ROOT / "bench/contests.py"
+PROGRAM = ROOT / "lab/bench/contests.py"
 
 
 def load() -> Any:

@@ -15,7 +15,7 @@ from conftest import ROOT
 
 @pytest.fixture
 def handles(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    monkeypatch.syspath_prepend(str(ROOT / "lab/bench"))
     return importlib.import_module("fdp_handles")
 
 
@@ -41,7 +41,7 @@ def test_a_line_has_the_means_by_program_and_the_worst_row(handles: Any) -> None
 
 def test_handles_are_replayed_and_a_drive_that_refuses_them_is_left_out(command: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "bench/fdp_handles.py"), command, "-o", str(tmp_path), "clickhouse"],
+        [sys.executable, str(ROOT / "lab/bench/fdp_handles.py"), command, "-o", str(tmp_path), "clickhouse"],
         capture_output=True,
         text=True,
         check=False,

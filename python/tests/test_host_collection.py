@@ -14,7 +14,7 @@ from conftest import ROOT
 
 @pytest.fixture
 def collection(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    monkeypatch.syspath_prepend(str(ROOT / "lab/bench"))
     return importlib.import_module("host_collection")
 
 

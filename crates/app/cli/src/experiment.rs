@@ -35,14 +35,14 @@ Each is a file in experiments/: traces or synthetic loads, drives, schemes, and 
 result, with every figure it rests on, is left in out/experiments/NAME.json.";
 
 /// The directory of the experiments.
-const DIRECTORY: &str = "experiments";
+const DIRECTORY: &str = "lab/experiments";
 
 #[derive(Debug, Args)]
 pub struct ExperimentArguments {
     /// An experiment's name, a TOML file of your own, `all`, or `list`
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// Directory of the experiments, beside the traces they name
+    /// Directory of the experiments; the traces that they name are in a folder above it
     #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
     pub directory: PathBuf,
     /// Run the programs again, where an experiment names a workload, and use what they write now
@@ -141,12 +141,13 @@ fn output(arguments: &ExperimentArguments, name: &str) -> Result<Option<PathBuf>
     Ok(Some(directory.join(format!("{name}.json"))))
 }
 
-/// The directory that paths of traces and results start from: the parent of the experiments' own.
+/// The directory that paths of traces and results start from: the one of the two above the experiments' own that has a
+/// folder `traces`, or else the nearer.
 fn root(directory: &Path) -> PathBuf {
-    match directory.parent() {
-        Some(parent) => parent.to_owned(),
-        None => PathBuf::from("."),
-    }
+    let above = || directory.ancestors().skip(1).take(2);
+    let with_traces = above().find(|above| above.join("traces").is_dir());
+    let root = with_traces.or(above().next());
+    root.unwrap_or(Path::new(".")).to_owned()
 }
 
 /// The files that experiments read: their own, and the traces they name. Errors in them are

@@ -1,4 +1,4 @@
-//! Scenarios: real applications with a load, each described by `workloads/NAME/workload.toml`.
+//! Scenarios: real applications with a load, each described by `lab/workloads/NAME/workload.toml`.
 
 #![cfg_attr(
     not(feature = "live"),
@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{CommandError, Result};
 
-/// The folder of tools that no distribution has, seen from the folder that holds `workloads`;
-/// `scripts/setup.sh workloads` fills it.
+/// The folder of tools that no distribution has, seen from the folder that holds `lab`; `scripts/setup.sh workloads`
+/// fills it.
 const TOOLS: &str = "target/workloads";
-/// The variable that names the folder that holds `workloads`, for when neither the working
+/// The variable that names the folder that holds `lab/workloads`, for when neither the working
 /// directory nor the program's own path leads to it.
 const HOME: &str = "ANABRANCH_HOME";
 /// The folder of the scenarios, with a folder for each.
-const FOLDER: &str = "workloads";
+const FOLDER: &str = "lab/workloads";
 /// The file that describes a scenario.
 const DESCRIPTION: &str = "workload.toml";
 
@@ -236,7 +236,11 @@ impl Scenario {
             scripts: description
                 .scripts
                 .map_or_else(|| folder.to_owned(), |other| workloads.join(other)),
-            tools_folder: workloads.parent().unwrap_or(workloads).join(TOOLS),
+            tools_folder: workloads
+                .ancestors()
+                .nth(Path::new(FOLDER).iter().count())
+                .unwrap_or(workloads)
+                .join(TOOLS),
             tools: description.tools,
         })
     }
@@ -447,13 +451,13 @@ mod tests {
     #[test]
     fn a_home_holds_scenarios_and_not_any_folder_of_that_name() {
         let ours = folder_with(&[
-            "workloads/redis/workload.toml",
-            "somebody/workloads/redis/notes",
+            "lab/workloads/redis/workload.toml",
+            "somebody/lab/workloads/redis/notes",
         ]);
         let below = ours.path().join("somebody");
         let found = |here: &Path, program: &Path| find_home(None, Some(here), Some(program));
         assert_eq!(found(&below, &below).ok().unwrap(), ours.path());
-        let other = folder_with(&["workloads/notes.txt", "bin/anabranch"]);
+        let other = folder_with(&["lab/workloads/notes.txt", "bin/anabranch"]);
         // Nothing where one stands, but above the program.
         assert_eq!(found(other.path(), &below).ok().unwrap(), ours.path());
         let words = |result: Result<PathBuf>| result.unwrap_err().error.unwrap().to_string();
@@ -466,8 +470,8 @@ mod tests {
 
     #[test]
     fn a_home_that_is_named_is_taken_or_refused_by_name() {
-        let ours = folder_with(&["workloads/redis/workload.toml"]);
-        let other = folder_with(&["workloads/notes.txt"]);
+        let ours = folder_with(&["lab/workloads/redis/workload.toml"]);
+        let other = folder_with(&["lab/workloads/notes.txt"]);
         let named = |folder: &Path| find_home(Some(folder.to_owned()), Some(ours.path()), None);
         assert_eq!(named(ours.path()).ok().unwrap(), ours.path());
         let refused = named(other.path()).unwrap_err().error.unwrap().to_string();

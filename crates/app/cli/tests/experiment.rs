@@ -17,7 +17,7 @@ use command::{anabranch, complaint, json, text};
 
 fn experiments() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3);
-    root.unwrap().join("experiments")
+    root.unwrap().join("lab/experiments")
 }
 
 /// A directory of one experiment, called `x`.

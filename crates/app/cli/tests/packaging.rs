@@ -129,8 +129,8 @@ fn metrics<'a>(text: &'a str, prefix: &str) -> BTreeSet<&'a str> {
 
 #[test]
 fn alerts_ask_for_metrics_that_the_dashboard_shows() {
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts");
-    let read = |name: &str| fs::read_to_string(scripts.join(name)).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     for verb in ["watch", "steer"] {
         let rules = read(&format!("anabranch-{verb}.rules.yml"));
         let dashboard = read(&format!("anabranch-{verb}.grafana.json"));
@@ -155,7 +155,7 @@ fn arguments(manifest: &str) -> Vec<Vec<String>> {
 #[cfg(feature = "live")]
 fn the_manifest_for_a_cluster_starts_what_it_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../scripts/anabranch-watch.kubernetes.yaml");
+        .join("../../../packaging/anabranch-watch.kubernetes.yaml");
     let all = arguments(&fs::read_to_string(path).unwrap());
     assert_eq!(all.len(), 2);
     let directory = TempDir::new().unwrap();

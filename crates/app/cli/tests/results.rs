@@ -27,7 +27,7 @@ fn document() -> String {
 
 /// The names of the experiments, and what their files say.
 fn experiments() -> Vec<(String, toml::Table)> {
-    let entries = fs::read_dir(root().join("experiments")).unwrap();
+    let entries = fs::read_dir(root().join("lab/experiments")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let files = paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
     files
@@ -128,7 +128,7 @@ fn rows_of_recorded_traces_come_out_as_the_document_has_them() {
             continue;
         }
         let numbers: Vec<String> = quick.iter().map(usize::to_string).collect();
-        let from = root().join("experiments");
+        let from = root().join("lab/experiments");
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_anabranch"))
             .current_dir(root())
             .args(["experiment", &name, "--directory", text(&from), "--json"])
@@ -164,7 +164,7 @@ fn a_part_of_an_experiment_leaves_nothing_behind_and_names_its_commands() {
     let directory = tempfile::TempDir::new().unwrap();
     let from = directory.path().join("experiments");
     fs::create_dir(&from).unwrap();
-    let counts = root().join("experiments/counts.toml");
+    let counts = root().join("lab/experiments/counts.toml");
     fs::copy(counts, from.join("counts.toml")).unwrap();
     let output = anabranch(&[
         "experiment",

@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_dashboard_asks_for_what_there_is_and_for_all_of_it() {
-        let dashboard = include_str!("../../../../../scripts/anabranch-steer.grafana.json");
+        let dashboard = include_str!("../../../../../packaging/anabranch-steer.grafana.json");
         let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
         let words = dashboard.split(|letter| !is_name(letter));
         let asked: BTreeSet<&str> = words

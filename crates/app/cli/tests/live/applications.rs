@@ -71,7 +71,7 @@ impl Scenario {
     fn lay_out(&self) {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3);
         let project = project.unwrap();
-        let own = project.join("workloads").join(&self.name);
+        let own = project.join("lab/workloads").join(&self.name);
         let description = fs::read_to_string(own.join("workload.toml")).unwrap();
         let lender = description.lines().find_map(|line| {
             let name = line.strip_prefix("scripts = \"")?;
@@ -110,7 +110,7 @@ impl Scenario {
     }
 
     fn folder(&self) -> String {
-        self.place.path(&format!("workloads/{}", self.name))
+        self.place.path(&format!("lab/workloads/{}", self.name))
     }
 
     /// The arguments of a run with those of the settings that it knows.

@@ -7,9 +7,9 @@ use nix::sys::signal::Signal;
 
 use super::support::{ANABRANCH, Device, Place, Started, is_attached, wait_until};
 
-const RECORD: &str = include_str!("../../../../../scripts/anabranch-record@.service");
-const WATCH: &str = include_str!("../../../../../scripts/anabranch-watch.service");
-const STEER: &str = include_str!("../../../../../scripts/anabranch-steer@.service");
+const RECORD: &str = include_str!("../../../../../packaging/anabranch-record@.service");
+const WATCH: &str = include_str!("../../../../../packaging/anabranch-watch.service");
+const STEER: &str = include_str!("../../../../../packaging/anabranch-steer@.service");
 
 /// Writes to the device as a copy of `dd` that is unlinked before it writes, and that stays until it has been looked at.
 const UNLINKED: &str = "

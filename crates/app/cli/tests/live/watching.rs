@@ -288,8 +288,8 @@ fn a_budget_is_kept_by_coarser_samples_and_told() {
     assert!(enough.stdout.contains(" at 1/1,"), "{}", enough.stdout);
 }
 
-const DASHBOARD: &str = include_str!("../../../../../scripts/anabranch-watch.grafana.json");
-const UNIT: &str = include_str!("../../../../../scripts/anabranch-watch.service");
+const DASHBOARD: &str = include_str!("../../../../../packaging/anabranch-watch.grafana.json");
+const UNIT: &str = include_str!("../../../../../packaging/anabranch-watch.service");
 
 /// Returns the value of a key of the service's unit.
 fn of_unit(key: &str) -> &'static str {
