@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whose pages a bio carries: from page to folio, to file and to writer. */
+/*
+ * Whose pages a bio carries: from page to folio, to file and to writer.
+ *
+ *	for each folio of each bio_vec:
+ *		page cache of the block device:  the file system's own, if one holds it; else of the submitter
+ *		of a file on the target:         of the folio's writer, else the file's last, else the submitter
+ *		btrfs, compressed or direct:     of a submitting program, else as above by the request's file
+ *		of none of these:                the file system's own if marked as metadata; else of the submitter
+ *		the same writer and file as before:  the run goes on
+ *		else:                                send the run, begin another
+ */
 #ifndef ANABRANCH_BIO_BPF_H
 #define ANABRANCH_BIO_BPF_H
 
@@ -60,6 +70,7 @@ fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, 
 
 	if (state)
 		follow_name(inode, state, slot);
+	/* What was asked for goes first: the inode keeps a granted hint alone, maybe one from before the capture. */
 	if (state && state->hint) {
 		io->hint = state->hint;
 		io->hint_granted = state->hint_granted;
@@ -95,6 +106,7 @@ __noinline __u32 pages_in(__u64 folio)
 	struct folio___nr_pages *new = (void *)folio;
 	struct folio___folio_nr_pages *old = (void *)folio;
 
+	/* IMPORTANT: first. The number lies in the second page's structure, which a folio of one page does not have. */
 	if (folio_of(folio + bpf_core_type_size(struct page)) != folio)
 		return 1;
 	if (bpf_core_field_exists(new->_nr_pages))
@@ -104,18 +116,16 @@ __noinline __u32 pages_in(__u64 folio)
 	return 1;
 }
 
-/*
- * The inode whose page cache this is, or null. Pages that never were in a page
- * cache keep other things in their field for it: believe only a mapping whose
- * inode points back at it.
- */
+/* The inode whose page cache this is, or null. */
 static __always_inline struct inode *host_of(struct address_space *mapping)
 {
+	/* The lowest bits mark anonymous and movable pages, whose field is no address_space. */
 	if (!mapping || (__u64)mapping & 3)
 		return NULL;
 
 	struct inode *inode = READ(mapping, host);
 
+	/* Pages that never were in a page cache keep other things there: believe a mapping whose inode points back. */
 	if (!inode || READ(inode, i_mapping) != mapping)
 		return NULL;
 	return inode;
@@ -141,9 +151,7 @@ static __always_inline bool is_held(struct inode *inode)
 
 /*
  * Whether a page's file system lies on the target: right on it, or on a device
- * that is made of it and hands the page down. A program may also hand over a
- * page of a file that it has mapped, of any file system: that one is not being
- * written back. A page's flags are its first word in all kernels.
+ * that is made of it and hands the page down.
  */
 static __always_inline bool lies_here(const struct bio_walk *walk, struct super_block *sb)
 {
@@ -151,7 +159,12 @@ static __always_inline bool lies_here(const struct bio_walk *walk, struct super_
 
 	if (holds_file_system((__u64)sb))
 		return true;
+	/* A page's flags are its first word in all kernels. */
 	bpf_probe_read_kernel(&flags, sizeof(flags), (void *)walk->folio);
+	/*
+	 * A program may also hand over a page of a file that it has mapped, of any
+	 * file system: that one is not being written back.
+	 */
 	if (!(flags >> bpf_core_enum_value(enum pageflags, PG_writeback) & 1))
 		return false;
 	learn(READ(sb, s_dev));
@@ -173,6 +186,7 @@ static __always_inline void find_owner(struct bio_walk *walk)
 	walk->inode = 0;
 	walk->file = (struct file_key){};
 	walk->writer = walk->submitter;
+	/* The block device's own cache: metadata of a file system such as ext4, or whoever writes to the node. */
 	if (inode && READ(sb, s_magic) == BDEVFS_MAGIC) {
 		if (is_held(inode))
 			walk->writer = file_system_writer(walk->log, walk->slot);
@@ -275,6 +289,7 @@ static long step_folio(__u32 i, void *context)
 	__u64 at = (__u64)vector.bv_offset + walk->done_bytes;
 	__u64 page_bytes = 1ULL << config.page_shift;
 	__u64 struct_bytes = bpf_core_type_size(struct page);
+	/* A bio_vec is one stretch of memory, so the structures of its pages lie in a row. */
 	__u64 page = (__u64)vector.bv_page + (at >> config.page_shift) * struct_bytes;
 	__u64 folio = folio_of(page);
 	__u64 before = (page - folio) / struct_bytes * page_bytes + (at & (page_bytes - 1));
@@ -322,8 +337,7 @@ extern const void btrfs_orig_write_end_io __ksym __weak;
 
 /*
  * The file of a request of btrfs. Compressed pages lie in no page cache, nor do
- * those of a direct write. The kernel's own module may have the types, so the
- * fields are read by calls.
+ * those of a direct write.
  */
 static __always_inline void find_hidden(struct bio *bio, __u64 address, struct bio_walk *walk)
 {
@@ -333,10 +347,12 @@ static __always_inline void find_hidden(struct bio *bio, __u64 address, struct b
 	bool is_one = &btrfs_simple_end_io && bio->bi_end_io == &btrfs_simple_end_io;
 	bool is_last = &btrfs_orig_write_end_io && bio->bi_end_io == &btrfs_orig_write_end_io;
 
+	/* IMPORTANT: only a bio that these end lies within a btrfs_bio. Around others is somebody else's memory. */
 	if (!is_one && !is_last)
 		return;
 
 	struct btrfs_bio *both = (void *)(address - bpf_core_field_offset(struct btrfs_bio, bio));
+	/* By calls: btrfs may be a module, and READ takes the types of the kernel proper alone. */
 	struct btrfs_inode *inode = BPF_CORE_READ(both, inode);
 
 	if (!inode)

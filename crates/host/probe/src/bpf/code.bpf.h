@@ -47,6 +47,7 @@ __noinline int tell_mapped_file(struct mapping *mapping, __u64 address)
 	for (int name = 0; name < MAX_NAMES; name++) {
 		struct dentry *parent = READ(dentry, d_parent);
 
+		/* Only a path that has come up to the root counts: a part of one would name another file. */
 		if (parent == dentry) {
 			mapping->path_bytes = at;
 			return 0;
@@ -66,15 +67,13 @@ __noinline int tell_mapped_file(struct mapping *mapping, __u64 address)
 	return 0;
 }
 
-/*
- * The numbers so far are kept in the event: the verifier would follow each of
- * them through the loop. Ranges that do not fit are one with the last.
- */
+/* The numbers so far are kept in the event: the verifier would follow each of them through the loop. */
 static __always_inline void add_range(struct process_event *event, struct ranges *ranges, __u64 start, __u64 end)
 {
 	__u32 at = event->head.ranges;
 	__u32 last = (at - 1) & (MAX_RANGES - 1);
 
+	/* A range that does not fit widens the last one: data in between may pass for code, but no code is missed. */
 	if (at && (at >= MAX_RANGES || ranges->end[last] == start)) {
 		ranges->end[last] = end;
 		return;
@@ -111,15 +110,11 @@ static __always_inline struct image_key image_of(struct task_struct *task)
 
 	if (!mm)
 		return (struct image_key){};
+	/* execve draws both anew where addresses are random, and user space reads the same in /proc/PID/stat. */
 	return (struct image_key){ .image = mm->start_code ^ mm->start_stack, .tgid = task->tgid };
 }
 
-/*
- * Tells where the running thread's program image has code, and notes it.
- * Answers whether it could: some kernels list nothing while interrupts are off,
- * as where a page is made dirty. What is reserved takes room in the ring even
- * if it is not sent, so nothing is before that is known.
- */
+/* Tells where the running thread's program image has code, and notes it. Answers whether it could. */
 static __always_inline bool list_code(const struct process_head *head, struct ranges *ranges)
 {
 	struct bpf_iter_task_vma areas;
@@ -128,9 +123,15 @@ static __always_inline bool list_code(const struct process_head *head, struct ra
 
 	if (!bpf_ksym_exists(bpf_iter_task_vma_new) || !bpf_core_field_exists(area->vm_flags))
 		return false;
+	/*
+	 * Some kernels list nothing while interrupts are off, as where a page is
+	 * made dirty. Asked before anything is reserved, which takes room in the
+	 * ring even if it is not sent.
+	 */
 	if (!bpf_iter_task_vma_new(&areas, bpf_get_current_task_btf(), 0))
 		event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 	if (!event) {
+		/* The verifier demands it even of an iterator that could not begin. */
 		bpf_iter_task_vma_destroy(&areas);
 		return false;
 	}
@@ -143,6 +144,7 @@ static __always_inline bool list_code(const struct process_head *head, struct ra
 	}
 	bpf_iter_task_vma_destroy(&areas);
 	ranges->count = event->head.ranges;
+	/* At once: the process may be gone before user space looks at it. */
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	return true;
 }
@@ -157,6 +159,7 @@ __noinline int tell_process(void)
 
 	if (!ranges || ranges->count || list_code(&head, ranges) || !is_new)
 		return 0;
+	/* The ring was full: forgotten, so that the next write asks again. */
 	if (!send(&head, sizeof(head), true))
 		bpf_map_delete_elem(&images, &image);
 	return 0;

@@ -103,7 +103,7 @@ static __always_inline struct dentry *top_directory(struct dentry *file)
 /*
  * Begins to follow a file, or notes that it has another name or that the
  * running thread is the first to be seen writing to it: tells user space its
- * name, and its generation. A file that is not empty was begun before.
+ * name, and its generation.
  */
 __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 {
@@ -123,6 +123,7 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 	event->generation = state ? state->generation : 0;
 	if (is_written && !event->generation) {
 		event->generation = 1;
+		/* A file that is not empty was begun before. */
 		if (config.generations && !READ(inode, i_size))
 			event->generation += next_generation();
 	}
@@ -138,10 +139,13 @@ __noinline int learn_file(__u64 address, __u32 slot, bool is_written)
 						  READ(top, d_name.name));
 	}
 #ifdef HANDOVER
+	/* Whether or not it can be sent: a server looks here for what the ring did not bring. */
 	bpf_map_update_elem(&names, &key, event, BPF_ANY);
 #endif
+	/* A file that could not be reported is not begun: the next write tries again. */
 	if (!send(event, sizeof(*event), false))
 		return 0;
+	/* Another processor may have begun it, and its writer and hint must stay. */
 	bpf_map_update_elem(&files, &key, &fresh, BPF_NOEXIST);
 	state = bpf_map_lookup_elem(&files, &key);
 	if (!state)

@@ -86,6 +86,7 @@ static __always_inline __u64 page_writer(const struct file_key *file, __u64 inde
 	if (!place.bucket)
 		return 0;
 	for (int slot = 0; slot < PAGES_PER_BUCKET; slot++) {
+		/* A copy: another processor may change the slot between the check and the answer. */
 		struct page_slot found = place.bucket->slots[slot];
 
 		if (is_page(&found, place.hash))

@@ -44,7 +44,6 @@ static __always_inline __u64 placement_of(const struct passed_command *command)
 	return type == DIRECTIVE_STREAMS || type == DIRECTIVE_PLACEMENT ? 1 + (command->dataset >> 16) : 0;
 }
 
-/* The driver's part of a request lies behind it, and that of NVMe begins with the command's address. */
 __noinline int take_passed(__u64 request, __u32 block_bytes)
 {
 	struct scratch *scratch = scratch_of(SLOT_PASSED);
@@ -53,12 +52,14 @@ __noinline int take_passed(__u64 request, __u32 block_bytes)
 
 	if (!scratch)
 		return 0;
+	/* The driver's part of a request lies behind it, and that of NVMe begins with the command's address. */
 	bpf_probe_read_kernel(&place, sizeof(place), (void *)(request + bpf_core_type_size(struct request)));
 	if (bpf_probe_read_kernel(&command, sizeof(command), (void *)place))
 		return 0;
 
 	struct io_event *io = &scratch->io;
 	__u32 operation = passed_operation(&command);
+	/* NLB counts from 0. */
 	__u64 bytes = (1ULL + command.blocks_less_one) * block_bytes;
 
 	if (operation == OPERATIONS || is_left_out(operation, command.first_block * block_bytes, bytes))

@@ -36,11 +36,7 @@ static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
 	return file ? READ(file, f_inode) : NULL;
 }
 
-/*
- * The way out of fcntl knows both what was asked and what came of it. Some
- * programs pass an enumeration of four bytes where the kernel reads eight: it
- * refuses the garbage behind it, but what was meant is in the low half.
- */
+/* The way out of fcntl knows both what was asked and what came of it. */
 static __always_inline int take_hint(const struct pt_regs *regs, long result)
 {
 	__u32 command = SYSCALL_ARGUMENT_2(regs);
@@ -53,6 +49,10 @@ static __always_inline int take_hint(const struct pt_regs *regs, long result)
 
 	if (!inode || !holds_file_system((__u64)READ(inode, i_sb)))
 		return 0;
+	/*
+	 * Four bytes of eight: some programs pass an enumeration of four. The kernel
+	 * refuses the garbage behind it, but what was meant is in the low half.
+	 */
 	if (bpf_probe_read_user(&hint, sizeof(hint), (const void *)(unsigned long)SYSCALL_ARGUMENT_3(regs)))
 		return 0;
 
@@ -181,6 +181,7 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 {
 	if (!bpf_core_field_exists(struct iomap_dio, iocb))
 		return NULL;
+	/* Only in a bio that this function ends is bi_private the iomap's. */
 	if (!&iomap_dio_bio_end_io || bio->bi_end_io != &iomap_dio_bio_end_io)
 		return NULL;
 
@@ -319,6 +320,7 @@ static __always_inline __u32 operation_of(__u32 opf, __u32 size)
 		return OPERATION_DISCARD;
 	if (code == REQ_OP_WRITE_ZEROES)
 		return OPERATION_WRITE;
+	/* Above the request queues a flush is a write of nothing, with REQ_PREFLUSH. */
 	if (code == REQ_OP_WRITE)
 		return size ? OPERATION_WRITE : OPERATION_FLUSH;
 	return code == REQ_OP_READ && config.reads ? OPERATION_READ : OPERATIONS;
@@ -331,6 +333,7 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
 	__u32 size = bio->bi_iter.bi_size;
 	__u32 operation = operation_of(opf, size);
 
+	/* Where reads are not reported, too: they decide the generation of the file that the thread begins next. */
 	if (config.generations && (opf & OPERATION_MASK) == REQ_OP_READ)
 		note_direct_read(bio);
 	if (operation == OPERATIONS)
@@ -430,7 +433,6 @@ int BPF_PROG(on_bio_late, struct bio *bio)
 }
 #endif
 
-/* Once for each bio; what is left of a bio after a split comes here again. */
 SEC("kprobe/submit_bio_noacct_nocheck")
 int on_bio_entry(struct pt_regs *regs)
 {
@@ -438,6 +440,7 @@ int on_bio_entry(struct pt_regs *regs)
 	struct scratch *scratch = scratch_of(SLOT_BIO);
 	struct bio *bio = scratch ? copied_bio(kernels, scratch) : NULL;
 
+	/* What is left of a bio after a split comes here again: block_bio_queue has fired for it. */
 	if (!bio || bio->bi_flags & config.queued_flag)
 		return 0;
 
@@ -480,6 +483,7 @@ static __always_inline __u32 behind_path(struct request_queue *queue)
 
 	if (!bpf_core_field_exists(struct nvme_ns_head, disk) || !bpf_core_field_exists(struct nvme_ns, head))
 		return 0;
+	/* By calls: NVMe may be a module, and READ takes the types of the kernel proper alone. */
 	return BPF_CORE_READ(path, head, disk, part0, bd_dev);
 }
 
@@ -561,6 +565,11 @@ int on_reply(void *context)
 	if (told->forgotten) {
 		__u64 *count = forgotten_writers();
 
+		/*
+		 * IMPORTANT: deleted before it is counted. `recall` looks a writer up
+		 * once for each count: counted first, the writer could still be found,
+		 * and would not be looked up, and sent, again.
+		 */
 		bpf_map_delete_elem(&writers, &told->forgotten);
 		if (count)
 			__sync_fetch_and_add(count, 1);

@@ -5,6 +5,14 @@
  * those that were read for it, and of generation 0 if none was. So the levels
  * of a log-structured tree are told apart that one call path writes. An error
  * does not stay: the next merge with a younger file mends it.
+ *
+ *	a thread reads a file:
+ *		it has written since it last read:  what it read lately is now before
+ *		lately[the file's generation] += pages
+ *	a thread begins a file:
+ *		from another place, or 64 pages lately:    1 + the least generation read lately, 0 if none
+ *		else 16 pages of a generation in all:      1 + the least of these
+ *		else:                                      as its last file
  */
 #ifndef ANABRANCH_READER_BPF_H
 #define ANABRANCH_READER_BPF_H
@@ -82,6 +90,7 @@ static __always_inline void forget_lately(struct reader *reader, const struct ta
 	STEP_BY_STEP for (__u32 i = 0; i < GENERATIONS; i++) {
 		__u32 pages = reader->before[i] + reader->lately[i];
 
+		/* More is of no use, and would not fit the byte. */
 		reader->before[i] = pages < MIN_READ_PAGES ? pages : MIN_READ_PAGES;
 		reader->lately[i] = 0;
 	}
@@ -154,7 +163,7 @@ __noinline __u32 next_generation(void)
 		reader->lately[i] = 0;
 		reader->before[i] = 0;
 	}
-	/* From another place, another work begins. */
+	/* From another place another work begins; and of a long stretch what was read before does not count. */
 	if (place != reader->place || pages >= STRETCH_PAGES)
 		reader->begun = lowest(lately);
 	else if (before)

@@ -57,6 +57,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 /* More than a struct bio of any kernel takes. Our choice. */
 #define BIO_WORDS 32
 
+/* Read-only before the programs are loaded: the verifier leaves out the branches that its values rule out. */
 const volatile struct config config SEC(".rodata.config");
 
 struct {
@@ -113,10 +114,6 @@ static __always_inline struct scratch *scratch_of(__u32 slot)
 }
 
 /*
- * Waking user space for each record would cost more than the record: wake it
- * when the ring fills, or when a process may be gone before it is looked at.
- */
-/*
  * This and other functions are not static on purpose: the verifier checks such
  * a function once, not at each place that calls it, and the programs stay
  * within what it is willing to check. Their arguments are therefore numbers or
@@ -124,6 +121,10 @@ static __always_inline struct scratch *scratch_of(__u32 slot)
  */
 __noinline __u64 wake_flag(bool urgent)
 {
+	/*
+	 * Waking user space for each record would cost more than the record: wake it
+	 * when the ring fills, or when a process may be gone before it is looked at.
+	 */
 	if (urgent || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > config.wake_bytes)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
@@ -189,12 +190,14 @@ __noinline bool is_learnt(__u32 number)
 
 static __always_inline bool is_own_number(__u32 number)
 {
+	/* 0 stands for a free place in `learnt`, and for a file system that user space did not find. */
 	return number == config.device || (number && (number == config.file_system || is_learnt(number)));
 }
 
 static __always_inline void learn(__u32 number)
 {
 	if (number && !is_own_number(number))
+		/* Two processors may take one place: the number that is lost is learnt again with its next request. */
 		learnt[learnt_count++ & (LEARNT - 1)] = number;
 }
 

@@ -47,6 +47,7 @@ __noinline bool is_left_out(__u32 operation, __u64 offset_bytes, __u64 length_by
 {
 	__u32 zero = 0;
 	struct sampling *wanted = bpf_map_lookup_elem(&sampling, &zero);
+	/* Volatile, so that it is read once: user space may change it meanwhile. */
 	__u64 shape = wanted ? *(volatile __u64 *)&wanted->shape : 0;
 
 	if (!shape || !wanted->page_bytes)
@@ -58,6 +59,7 @@ __noinline bool is_left_out(__u32 operation, __u64 offset_bytes, __u64 length_by
 	__u64 first = (offset_bytes + before) / wanted->page_bytes;
 	__u64 end = (offset_bytes + length_bytes + behind) / wanted->page_bytes;
 
+	/* A flush has no page, so no sample wants it. */
 	for (__u32 at = 0; at < MAX_SAMPLES && at < (__u32)shape && operation != OPERATION_FLUSH; at++)
 		if (keeps(first, end, wanted->hashes[at], shape >> 32))
 			return false;

@@ -3,6 +3,15 @@
  * The call path of the running thread: along frame pointers; else by the steps
  * that user space has found in files' tables for unwinding; else by a guess
  * from the words of its stack.
+ *
+ *	follow frame pointers as long as they lead into code
+ *	where code is known, and these are 3 frames:  done
+ *	read the stack's first words
+ *	where code is known: take the step of each place to its caller, up to
+ *		the first caller, or the bound:   done
+ *		a step that is not known:         guess, and send the words: user space answers with the steps
+ *		a place without a rule:           guess for good
+ *	a guess: words that point into code behind a call
  */
 #ifndef ANABRANCH_STACK_BPF_H
 #define ANABRANCH_STACK_BPF_H
@@ -102,6 +111,7 @@ static long step_frame(__u32 i, void *context)
 		walk->stack->outside = address;
 		return 1;
 	}
+	/* Stacks grow downwards: a pointer that does not lead up is no frame's. */
 	if (!add_frame(walk, address, walk->frame_pointer + sizeof(frame[0])) || frame[0] <= walk->frame_pointer)
 		return 1;
 	walk->frame_pointer = frame[0];
@@ -171,6 +181,7 @@ static __always_inline bool unwind(struct walk *walk)
 {
 	struct stack_event *stack = walk->stack;
 
+	/* Of what frame pointers found, only where the thread stands is certain. */
 	stack->count = 1;
 	stack->scanned = SCANNED_UNTIL_TOLD;
 	walk->stack_pointer = stack->stack_pointer;
@@ -193,19 +204,18 @@ static __always_inline bool is_indirect_call(const __u8 *code, int bytes)
 
 	if (code[0] != 0xff || (code[1] >> 3 & 7) != 2)
 		return false;
+	/* RIP-relative, or a SIB byte without a base: a displacement of 32 bits (Intel SDM, volume 2, 2.1). */
 	if (!mode && (reg == 5 || (scaled && bytes > 2 && (code[2] & 7) == 5)))
 		displacement = 4;
 	return bytes == 2 + scaled + displacement;
 }
 
-/*
- * Whether the code before an address ends with a call: `return_address.rs` has
- * the same test, and its source. Code that is not in memory passes.
- */
+/* Whether the code before an address ends with a call: `return_address.rs` has the same test, and its source. */
 static __always_inline bool follows_call(__u64 address)
 {
 	__u8 before[CALL_BYTES];
 
+	/* Code that is not in memory passes: an eBPF program cannot wait for a page fault. */
 	if (bpf_probe_read_user(before, sizeof(before), (const void *)(address - sizeof(before))))
 		return true;
 	if (before[CALL_BYTES - 5] == 0xe8)
@@ -301,6 +311,7 @@ static __always_inline void walk_stack(struct task_struct *task, struct scratch 
 	bpf_loop(MAX_FRAMES, step_frame, &walk, 0);
 	if (stack->known && stack->count >= MIN_FRAMES)
 		return;
+	/* Where code is not known, too: the words go along with an early stack. */
 	read_words(&walk);
 	if (stack->known && !unwind(&walk))
 		scan_stack(&walk);

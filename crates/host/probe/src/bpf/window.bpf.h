@@ -125,6 +125,7 @@ __noinline __u32 number_of(const struct source_key *key)
 	if (!key || !counts)
 		return 0;
 	known = bpf_map_lookup_elem(&numbers, key);
+	/* `numbers` forgets by use and `sources` by age: the number found may stand for another source by now. */
 	if (known && is_current(*known))
 		return *known;
 
@@ -138,6 +139,7 @@ __noinline __u32 number_of(const struct source_key *key)
 	__sync_lock_test_and_set(&source->number, 0);
 	source->key = *key;
 	__sync_lock_test_and_set(&source->number, number);
+	/* Last: whoever finds the number finds what it stands for. */
 	bpf_map_update_elem(&numbers, key, &number, BPF_ANY);
 	return number;
 }
@@ -171,6 +173,7 @@ static long fill_page(__u32 i, void *context)
 	__u32 at = (page ^ high * 0x9e3779b1) & (BUCKETS - 1);
 	struct bucket *bucket = bpf_map_lookup_elem(&window, &at);
 	struct tally *counts = tally();
+	/* 1 more, since 0 is the tag of a free slot. */
 	__u64 tag = high + 1;
 	__u64 entry = tag << 32 | fill->number;
 
@@ -178,14 +181,17 @@ static long fill_page(__u32 i, void *context)
 		return 1;
 	__sync_fetch_and_add(&counts->filled, 1);
 	for (int slot = 0; slot < SLOTS_PER_BUCKET; slot++) {
+		/* Written again before it was served: the later writer counts. */
 		if (bucket->slots[slot] >> 32 == tag) {
 			bucket->slots[slot] = entry;
 			return 0;
 		}
 	}
+	/* Another processor may take the free slot first: then the next one. */
 	for (int slot = 0; slot < SLOTS_PER_BUCKET; slot++)
 		if (!bucket->slots[slot] && !__sync_val_compare_and_swap(&bucket->slots[slot], 0, entry))
 			return 0;
+	/* The page that gives way has no writer then, and never this one's: the tag is another. */
 	bucket->slots[page & (SLOTS_PER_BUCKET - 1)] = entry;
 	__sync_fetch_and_add(&counts->evicted, 1);
 	return 0;

@@ -2,6 +2,13 @@
 /*
  * Who is writing: a user thread is named by its call path, a kernel thread by
  * its name. Either becomes a 64-bit hash; what the hash stands for is sent once.
+ *
+ *	a page is made dirty in the same system call as the last one:    the same writer
+ *	the thread stands as remembered, and its stack holds the path:   the remembered writer
+ *	else a kernel thread by its name, a user thread by a walk of its stack:
+ *		hash kind, program image, control group, name and path
+ *		send what it stands for, unless it was sent lately
+ *		remember it, if the path is whole
  */
 #ifndef ANABRANCH_WRITER_BPF_H
 #define ANABRANCH_WRITER_BPF_H
@@ -124,6 +131,7 @@ __noinline __u64 publish(struct scratch *scratch)
 	if (bpf_map_lookup_elem(&writers, &hash))
 		return hash;
 #ifdef HANDOVER
+	/* Whether or not it can be sent: a server looks here for what the ring did not bring. */
 	bpf_map_update_elem(&stacks, &hash, stack, BPF_ANY);
 #endif
 	if (is_early(stack)) {
@@ -134,6 +142,7 @@ __noinline __u64 publish(struct scratch *scratch)
 	} else {
 		sent = send(stack, sizeof(*stack), SEND_STACKS_AT_ONCE);
 	}
+	/* Where the ring was full, the next write sends it. */
 	if (sent)
 		bpf_map_update_elem(&writers, &hash, &seen, BPF_ANY);
 	return hash;
@@ -224,6 +233,7 @@ static __always_inline bool holds_frames(const struct recalled *then, struct scr
 
 		if (place - read >= bytes) {
 			read = place;
+			/* Up to the last frame. The verifier sees no bound of `count`, hence the mask. */
 			bytes = then->places[(then->count - 1) & (RECALLED_FRAMES - 1)] + sizeof(place) - place;
 			if (bytes > sizeof(scratch->words))
 				bytes = sizeof(scratch->words);
@@ -254,6 +264,7 @@ __noinline __u64 recall(__u32 slot)
 	if (then->looked_up != lookup) {
 		if (!bpf_map_lookup_elem(&writers, &then->hash))
 			return 0;
+		/* The count from before the look-up: one that is forgotten meanwhile is looked up again. */
 		then->looked_up = lookup;
 	}
 	return then->hash;
@@ -274,6 +285,7 @@ __noinline int remember(__u64 hash, __u32 slot)
 	struct standing now = running_thread();
 	struct recalled *then = recalled_of(&now, slot);
 
+	/* A longer path would be compared in part, so that another one could pass for it. */
 	if (!scratch || !then || !is_whole(&scratch->stack) || scratch->stack.count > RECALLED_FRAMES)
 		return 0;
 	then->where = now;
@@ -335,6 +347,7 @@ static __always_inline bool identify_call(struct task_struct *task, struct call 
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
+	/* `syscw` counts calls that write. Faults of a mapping have no count by which to tell two apart. */
 	if (task->flags & PF_KTHREAD || !IS_WRITE(SYSCALL_NUMBER(regs)))
 		return false;
 	if (!bpf_core_field_exists(task->ioac.syscw))
@@ -362,10 +375,7 @@ static __always_inline __u64 dirtying_writer(struct scratch *scratch, __u32 slot
 	return call.writer;
 }
 
-/*
- * The file system's own writes. Any thread may be made to write them out, so a
- * user thread's name would say nothing.
- */
+/* The file system's own writes. */
 __noinline __u64 file_system_writer(bool log, __u32 slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -376,6 +386,7 @@ __noinline __u64 file_system_writer(bool log, __u32 slot)
 
 	struct stack_event *stack = new_stack(scratch, WRITER_METADATA);
 
+	/* Any thread may be made to write them out, so a user thread's name would say nothing. */
 	if (!(task->flags & PF_KTHREAD))
 		stack->comm[0] = 0;
 	if (log || is_jbd2(stack->comm))
