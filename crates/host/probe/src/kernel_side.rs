@@ -92,6 +92,7 @@ impl Hooks {
     fn best(settings: &Settings, support: &Support) -> Hooks {
         Hooks {
             requests: match support.queued_flag {
+                // From 7.0 on the kernel skips a tracepoint's program that another thread is still in (docs/probe.md).
                 Some(_) => REQUEST_KPROBE,
                 None => REQUEST_TRACEPOINT,
             },
@@ -109,6 +110,7 @@ impl Hooks {
         }
         (self.requests == REQUEST_KPROBE).then_some(Hooks {
             requests: REQUEST_TRACEPOINT,
+            // It may have been the kprobe that the kernel refused.
             hints: self.hints.map(|_| FCNTL),
         })
     }
@@ -188,7 +190,8 @@ impl KernelSide {
             }
             links.push(link);
         }
-        // What another process pinned of other hooks would go on beside these.
+        // Only now, or requests between the two would have no writers. Programs that another process pinned at other
+        // hooks would go on beside ours.
         for other in object.progs().filter(|program| !program.autoload()) {
             pins.map(|pins| fs::remove_file(pins.join(other.name())));
         }
@@ -209,8 +212,7 @@ impl KernelSide {
         })
     }
 
-    /// Takes records that wait, [`MAX_RECORDS`] at most; waits at most `timeout` for some. The kernel side wakes nobody for
-    /// a single request, so records are also taken after the time-out.
+    /// Takes records that wait, [`MAX_RECORDS`] at most; waits at most `timeout` for some.
     pub(crate) fn receive(
         &self,
         timeout: Duration,
@@ -218,10 +220,11 @@ impl KernelSide {
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = match ring.poll(timeout) {
             Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            // After the time-out, too: the kernel side wakes nobody for a single request.
             _ => ring.consume(),
         };
         match taken {
-            // The callback wants no more for now.
+            // The callback has `MAX_RECORDS` and wants no more for now.
             Err(error) if error.kind() != ErrorKind::WouldBlock => {
                 return Err(refused("polling")(error));
             }
@@ -234,11 +237,13 @@ impl KernelSide {
 
     /// Sends a reply to the kernel side. One that it does not take is counted.
     pub(crate) fn send_reply(&self, reply: &Reply) {
+        // IMPORTANT: locked first. All threads write the same words, which are one reply until the program has run.
         let object = self.object();
         for (at, word) in reply_words(reply).into_iter().enumerate() {
             self.reply.word(at).store(word, Ordering::Relaxed);
         }
         let program = object.progs_mut().find(|program| program.name() == REPLY);
+        // A program, and no call about a map: during such a call the kernel skips kprobes of that processor.
         let ended = program.map(|program| program.test_run(ProgramInput::default()));
         if !matches!(ended, Some(Ok(done)) if done.return_value == 0) {
             self.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -255,7 +260,6 @@ impl KernelSide {
         self.sampling.as_ref()
     }
 
-    /// The map of that name.
     pub(crate) fn map(&self, name: &str) -> Result<MapHandle, ProbeError> {
         map(&self.object(), name)
     }
@@ -301,6 +305,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             Some("on_dirty_folio") => support.sees_dirty_pages,
             Some("on_read_pages" | "on_map_pages") => settings.generations && support.sees_reads,
             Some(REPLY | "on_exit") => true,
+            // A kernel that refuses to watch the way out of `fcntl` refuses that of other functions, and their entries.
             Some("on_issue") => settings.passed && hooks.hints != Some(FCNTL),
             Some("on_pass" | "on_pass_and_wait") => settings.passed && hooks.hints == Some(FCNTL),
             Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
@@ -330,6 +335,7 @@ fn configure(
     support: &Support,
     is_late: bool,
 ) -> libbpf_rs::Result<()> {
+    // A BPF ring has a power of two of bytes, in whole pages.
     let ring_bytes = settings.ring_bytes.clamp(4096, 1 << 30).next_power_of_two();
     let page_bytes = sysconf(SysconfVar::PAGE_SIZE)
         .ok()
@@ -363,6 +369,7 @@ fn configure(
 
 /// Lets a link outlive the process, in place of the link that another process left.
 fn pin(link: &mut Link, path: &Path) -> libbpf_rs::Result<()> {
+    // A dead process's link ends with its file. Ours is attached already, so no request is missed in between.
     let _ = fs::remove_file(path);
     link.pin(path)
 }
@@ -419,6 +426,7 @@ fn reply_words(reply: &Reply) -> Vec<u64> {
     let has_ranges = u64::from(ranges.is_some());
     let ranges = ranges.map_or(&[][..], |ranges| ranges);
     let ranges = &ranges[..ranges.len().min(MAX_RANGES)];
+    // All ones: the kernel side's search has a fixed length, and no address lies above these.
     let unused = std::iter::repeat_n(u64::MAX, MAX_RANGES - ranges.len());
     let starts = ranges.iter().map(|range| range.0).chain(unused.clone());
     let ends = ranges.iter().map(|range| range.1).chain(unused);

@@ -83,6 +83,7 @@ impl KnownWriters {
         placement: u16,
         contexts: &ContextTable,
     ) -> Option<&Known> {
+        // 1 more, or placement 0 would have the hash of writes that name none.
         let own = hash ^ (1 + u64::from(placement)).wrapping_mul(PLACEMENT_FACTOR);
         if self.get(own).is_none() {
             let known = self.get(hash)?;
@@ -120,6 +121,7 @@ impl KnownWriters {
         let space = self.spaces.get_or(image, code)?;
         for stack in self.unplaced.remove(&image).unwrap_or_default() {
             self.gone -= 1;
+            // Its reply is dropped: the process is gone, and nobody walks by those steps.
             self.know(&stack, contexts);
         }
         Some(Reply::Ranges(image, space.ranges().to_vec(), None))
@@ -130,6 +132,7 @@ impl KnownWriters {
         if let Some(wanted) = &mut self.wanted
             && let Some(stranger) = wanted.stranger(stack)
         {
+            // Remembered: a writer that is not here is asked for again at each of its writes (`leave_out`).
             self.writers.insert(stack.hash, Err(stranger));
             return None;
         }
@@ -165,6 +168,7 @@ impl KnownWriters {
                 }
             }
         }
+        // The kernel side blanks the name of a program's thread that was made to write the file system's own blocks.
         let role = match (kind, stack.comm.as_str()) {
             (ContextKind::Journal, "") => "journal",
             (ContextKind::Metadata, "") => "metadata",
@@ -190,7 +194,6 @@ impl KnownWriters {
     }
 
     /// Counts a request that is nobody's whose writes are wanted, and answers with the reply to the kernel side.
-    /// Discards are never left out: they tell what no longer lives.
     pub(crate) fn leave_out(
         &mut self,
         event: &IoEvent,
@@ -198,7 +201,9 @@ impl KnownWriters {
     ) -> Option<Option<Reply>> {
         let wanted = self.wanted.as_mut()?;
         let (writer, reply) = match operation {
+            // Never left out: discards show which data no longer live, whoever wrote them.
             Operation::Discard | Operation::Flush => return None,
+            // Always: the process of a read is not known.
             Operation::Read => (None, None),
             Operation::Write => match self.writers.get_mut(&event.writer) {
                 Some(Ok(_)) => return None,

@@ -109,8 +109,9 @@ struct Place {
     frame_pointer: u64,
 }
 
-/// Follows a thread's path. `rule_of` has the rule of an address, which is where a thread stands or, if the flag is set, lies
-/// behind a call; `Some(None)` where no code is. It ends the whole with `None`.
+/// Follows a thread's path. `rule_of` has the rule of an address, which is where a thread stands or, if the flag is
+/// set, lies behind a call: `Some(None)` where no code is, and `None`, which ends the walk, where it is yet to be asked
+/// for.
 pub(crate) fn unwind(
     thread: &StoppedThread<'_>,
     mut rule_of: impl FnMut(u64, bool) -> Option<Option<Rule>>,
@@ -124,12 +125,16 @@ pub(crate) fn unwind(
     };
     loop {
         let is_return = !path.addresses.is_empty();
+        // A rule that is not here yet ends the walk: its caller asks for all that this stack may need in one question,
+        // and a program that ends soon does not wait for many.
         let Some(rule) = rule_of(place.address, is_return)? else {
             return Some(path);
         };
         path.addresses.push(place.address);
         if !is_guessed {
             let mark = if is_return { 0 } else { STANDS_HERE };
+            // The first place without a rule, too: there the kernel side's scan is final (`SCANNED_FOR_GOOD`). Steps
+            // behind it are of no use, since its walk ends there.
             path.steps.push((place.address | mark, rule.step));
         }
         is_guessed |= rule.step.is_none();
@@ -171,6 +176,7 @@ fn caller(thread: &StoppedThread<'_>, place: Place, step: Step) -> Option<Place>
         return None;
     }
     Some(Place {
+        // Checked throughout: the rules come from files that any program may bring.
         address: thread.word(stack_pointer.checked_sub(WORD_BYTES)?)?,
         stack_pointer,
         frame_pointer: match saved {
@@ -195,6 +201,7 @@ fn guess(
             return Some(Some(Place {
                 address,
                 stack_pointer: thread.stack_pointer.wrapping_add(above),
+                // The register is callee-saved: code that does not use it leaves the caller's there, and rules lead on.
                 frame_pointer: place.frame_pointer,
             }));
         }
