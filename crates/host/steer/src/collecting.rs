@@ -1,4 +1,12 @@
 //! A host that collects on a steered drive: its model of the drive, and how far the model knows it.
+//!
+//! ```text
+//! write, discard:   the pages are known from now on; the model does what the drive is asked to do
+//! no room:          the write waits while a unit is being emptied
+//! next survivors:   none until all but a unit's worth of pages are known
+//!                   end with an emptied unit, or begin with one if few are free; name its next survivors to be read
+//! rewrite:          survivors that were read and not changed since go on to the handles that the model chooses
+//! ```
 
 use std::io::{Read, Write};
 
@@ -39,7 +47,7 @@ impl Unknown {
         for word in &mut unknown.bits {
             let mut bytes = [0; 8];
             from.read_exact(&mut bytes).map_err(StateError::Read)?;
-            // No page that there is not.
+            // IMPORTANT: no bit beyond the drive. It would never become known, and `left` never 0.
             *word &= u64::from_le_bytes(bytes);
         }
         let left = unknown.bits.iter().map(|word| u64::from(word.count_ones()));
@@ -56,6 +64,7 @@ impl Unknown {
     }
 
     fn know(&mut self, pages: PageRange) {
+        // The usual case once all is known: every write comes here.
         if self.left == 0 {
             return;
         }
@@ -152,6 +161,7 @@ impl Collecting {
         let left = &mut self.left_pages;
         let _ = self.collector.each_step(false, |step| {
             if let Step::Rewrite { pages, .. } = step {
+                // The model had no room and moved these at once. Nobody has read them, so they stay where they are.
                 *left += pages.len() as u64;
             }
             Ok::<(), ()>(())
@@ -169,6 +179,7 @@ impl Collecting {
     pub fn should_wait(&self, pages: u32) -> bool {
         let streams = (0..).map(StreamId).zip(&self.written);
         let mut written = streams.filter_map(|(stream, written)| written.then_some(stream));
+        // Else nothing ends the wait: the host does not begin before it knows the drive.
         self.collector.is_emptying()
             && written.any(|stream| self.collector.has_no_room(stream, pages))
     }
@@ -209,11 +220,13 @@ impl Collecting {
         relocation: &mut dyn Relocate,
         is_idle: bool,
     ) -> Option<(u64, Vec<u32>)> {
+        // In a unit with unknown pages the drive would still find survivors when the model takes it for empty.
         if !self.is_known() {
             return None;
         }
         self.collector.wrote(self.host_pages);
         loop {
+            // A unit whose last survivors were overwritten names none: the next turn ends with it or begins another.
             while self.collector.empty_or_begin(relocation) {}
             let (tag, pages) = self.collector.next_survivors(is_idle)?;
             if !pages.is_empty() {

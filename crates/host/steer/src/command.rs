@@ -66,6 +66,7 @@ impl Request {
     /// The answer to the kernel on success: the bytes moved, if any were to be.
     pub fn success(&self) -> i32 {
         match self.asked {
+            // ublk takes fewer bytes than the request has for a part of it, and sends the rest again.
             Action::Read | Action::Write { .. } => {
                 i32::try_from(self.length_bytes).unwrap_or(i32::MAX)
             }
@@ -105,7 +106,7 @@ pub enum Command {
         length_bytes: u32,
         offset_bytes: u32,
         stream: StreamId,
-        /// Whether the drive is told the stream; else it writes as it likes.
+        /// Whether the command carries the stream; else the drive places it as it likes.
         placed: bool,
         forced: bool,
     },
@@ -153,6 +154,7 @@ impl Command {
                     ..
                 },
             ) if ends_at(*start_bytes, *length_bytes) == next && *stream == other => {
+                // `placed` and `forced` are equal: survivors alone are joined, all of them placed and none forced.
                 *length_bytes += more;
                 true
             }
@@ -175,6 +177,7 @@ impl Command {
     pub fn written_bytes(&self) -> u64 {
         match *self {
             Command::Write { length_bytes, .. } => length_bytes.into(),
+            // IMPORTANT: holes, too. What the drive counts beyond the ledger passes for another host's writes.
             Command::Zeroes { length_bytes, .. } => length_bytes,
             Command::Read { .. } | Command::Flush | Command::Deallocate => 0,
         }
@@ -195,6 +198,7 @@ impl Target {
     /// The command as the drive takes it; `data` is where the request's data begin, `range` where the tag's list of
     /// ranges is.
     pub fn encode(&self, command: &Command, data: u64, range: u64) -> NvmeCommand {
+        // Bits of CDW12, which is `words[2]` (NVM Command Set, Write and Write Zeroes).
         const FORCE: u32 = 1 << 30;
         const DEALLOCATE: u32 = 1 << 25;
         let data_at = |offset: u32, bytes| (data + u64::from(offset), bytes);
@@ -222,6 +226,7 @@ impl Target {
                     self.to_blocks(1, start_bytes, length, data_at(offset_bytes, length_bytes));
                 if placed {
                     let (kind, handle) = self.place(stream);
+                    // DTYPE in CDW12, DSPEC in CDW13.
                     write.words[2] |= u32::from(kind) << 20;
                     write.words[3] = u32::from(handle) << 16;
                 }
@@ -262,6 +267,7 @@ impl Target {
         data: (u64, u32),
     ) -> NvmeCommand {
         let block = start_bytes >> self.block_shift;
+        // NLB counts from 0 and has 16 bits; the limits of the block device keep requests below that.
         let count = (length_bytes >> self.block_shift).saturating_sub(1) as u32;
         NvmeCommand {
             opcode,
@@ -272,11 +278,12 @@ impl Target {
         }
     }
 
-    /// Directive type and specific value of a stream. Identifier 0 of the Streams Directive is a write that says
-    /// nothing; placement identifier 0 is one as any other.
+    /// Directive type and specific value of a stream.
     fn place(&self, stream: StreamId) -> (u8, u16) {
         let handle = self.handles.get(usize::from(stream.0)).copied();
         match (self.directive, handle) {
+            // A stream without a handle is written all the same. Stream identifier 0 means no stream, so no directive
+            // goes with it; placement identifier 0 is one like any other.
             (_, None) | (Directive::Streams, Some(0)) => (0, 0),
             (directive, Some(handle)) => (directive.kind(), handle),
         }
@@ -285,6 +292,7 @@ impl Target {
     /// The list of one range that a Deallocate names.
     pub fn range(&self, start_bytes: u64, length_bytes: u64) -> [u8; 16] {
         let mut range = [0; 16];
+        // Context attributes, length in blocks, first block (NVM Command Set, Dataset Management).
         let blocks = (length_bytes >> self.block_shift) as u32;
         range[4..8].copy_from_slice(&blocks.to_le_bytes());
         range[8..].copy_from_slice(&(start_bytes >> self.block_shift).to_le_bytes());
@@ -293,12 +301,13 @@ impl Target {
 }
 
 /// Translates a drive's answer into an errno, negative; 0 for success. Positive answers are the status field of a
-/// completion (NVM Express base specification, "Status Codes"). An aborted command that will not be retried becomes EIO,
-/// whatever status the driver returned.
+/// completion (NVM Express base specification, "Status Codes").
 pub fn error_of(answer: i32) -> i32 {
+    // Without More and Do Not Retry, which stand above.
     const CODE_AND_TYPE: i32 = 0x7ff;
     match answer {
         0 => 0,
+        // Aborted, and not retried any more. The driver's EINVAL or EAGAIN would blame the program's own call.
         _ if is_cut_off(answer) => -EIO,
         ..0 => answer,
         status => match status & CODE_AND_TYPE {

@@ -17,7 +17,6 @@ use crate::take_over::{Counter, Disk, Facts};
 const DIRECTORY: &str = "/run/anabranch-steer";
 /// The first word of a ledger of this form (our choice).
 const FORM: u64 = 0x616e_6162_7261_6e01;
-/// Bytes of a ledger.
 const BYTES: usize = Words::COUNT * 8;
 
 /// The words of a ledger, in order.
@@ -70,6 +69,7 @@ impl Ledger {
             // Left by a device that had this number and is gone.
             remove(device);
             let file = open(&path, true)?;
+            // IMPORTANT: before it is mapped. A store beyond the end of the file is SIGBUS.
             file.write_all_at(&[0; BYTES], 0)?;
             Words::of_file(&file)
         };
@@ -85,6 +85,7 @@ impl Ledger {
     pub fn open(device: u32, sequence: Option<u64>) -> Option<Ledger> {
         let file = open(&path(device), false).ok()?;
         let metadata = file.metadata().ok()?;
+        // A shorter file could be mapped, and reading its words would be SIGBUS.
         if !metadata.is_file() || metadata.len() != BYTES as u64 {
             return None;
         }
@@ -106,6 +107,7 @@ impl Ledger {
     }
 
     fn set(&self, word: Word, value: u64) {
+        // IMPORTANT: in program order: a server may be killed between two stores, and the next one reads them.
         self.0.at(word as usize).store(value, Ordering::SeqCst);
     }
 
@@ -161,6 +163,7 @@ impl Ledger {
 
     /// Adds bytes of a write command, before it goes to the drive.
     pub fn add_sent(&self, bytes: u64) {
+        // Relaxed: queues only add, and the sum is read when this server is dead.
         self.0
             .at(Word::Sent as usize)
             .fetch_add(bytes, Ordering::Relaxed);

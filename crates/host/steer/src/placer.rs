@@ -1,4 +1,13 @@
 //! The host half of a scheme at work on one drive, asked request by request.
+//!
+//! ```text
+//! place(pages):   metadata, with a stream of its own?   that stream; the scheme only learns that the pages have died
+//!                 else for each run of pages of one writer:
+//!                     pass the scheme the writer's names, if they are new
+//!                     ask it; for each part of its answer: model, clock, witness, run
+//!                 all in one stream?                    one run; scheme and witness have seen the decision
+//! zero, discard:  scheme, model and witness learn of it; only zeroes move the clock
+//! ```
 
 use std::convert::Infallible;
 use std::io;
@@ -79,6 +88,7 @@ impl Placer {
     pub fn give_up_collecting(&mut self, half: Box<dyn Assign>) {
         self.collecting = None;
         self.scheme = Policy::of_host(half);
+        // The new scheme has met no name yet.
         self.named = (0, 0);
     }
 
@@ -126,6 +136,7 @@ impl Placer {
         let is_new =
             writer.context.0 as usize >= self.named.0 || writer.file.0 as usize >= self.named.1;
         if is_new && let Some(names) = writers.news(self.named.0, self.named.1) {
+            // Without an answer (the probe is reading a program) the write does not wait: a later one brings the names.
             self.named.0 += names.contexts.len();
             self.named.1 += names.files.len();
             self.scheme.learn(&names);
@@ -172,6 +183,8 @@ impl Placer {
     ) -> u32 {
         runs.clear();
         if let (true, Some(stream)) = (is_metadata, self.metadata) {
+            // The scheme places nothing here, but what the pages held has died, and its miniatures must hold as much as
+            // the drive does: without this they copied too little, and chose wrong (lab/notebook/steer-trials.md).
             self.scheme.written_elsewhere(pages, self.now_pages);
             let witness = self.witness.as_deref_mut();
             wrote(pages, stream, &mut self.now_pages, witness, runs);
@@ -195,6 +208,7 @@ impl Placer {
                 }
                 next += 1;
             }
+            // A writer that was seen but not named in time counts as unknown.
             let is_known = writer.is_some_and(|writer| writer.context != UNKNOWN.context);
             unknown += if is_known { 0 } else { next - page };
             let range = PageRange::new(page, next - page);
@@ -235,6 +249,8 @@ impl Placer {
     /// Zeroes are written by command, which carries no handle: what the pages held has died, and the drive may write
     /// them as data of its default handle.
     pub fn zero(&mut self, pages: PageRange) {
+        // IMPORTANT: not a discard: the drive may hold zeroes as data. Reported as one, the zeroes of mkfs.xfs left the
+        // scheme's miniatures emptier than the drive, by 18 % of it (lab/notebook/steer-trials.md).
         self.scheme.written_elsewhere(pages, self.now_pages);
         self.now_pages += u64::from(pages.count);
         self.collect(|model, relocation| model.write(relocation, pages, StreamId::DEFAULT));

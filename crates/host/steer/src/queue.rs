@@ -2,6 +2,14 @@
 //!
 //! The memory that its commands name is the queue's own, or the kernel's buffer of the request, and stays until the
 //! command's completion has been seen.
+//!
+//! ```text
+//! fetch every tag, then for each completion:
+//!     of the block device:  a tag brings a request (or ends, with the device)
+//!     of the drive:         a command of a request is done, or is not
+//!     of a pause:           the command is sent again, or the held request begins again
+//! the request then needs:   commands sent, a pause, nothing, or its answer, which fetches the tag's next request
+//! ```
 
 use std::fs::File;
 use std::io;
@@ -96,6 +104,7 @@ impl UblkQueue {
             queue.fetch(tag, abi::io::FETCH, 0)?;
         }
         queue.ring.submit()?;
+        // Requests come only once all queues have fetched: a completion before that is a refusal.
         let refused = queue.ring.completion().map_or(0, |(_, result)| result);
         if refused < 0 {
             return Err(SteerError::Control {
@@ -137,6 +146,7 @@ impl UblkQueue {
         let shared = &self.make.shared;
         if let Some(pulse) = shared.pulses.get(usize::from(self.make.number)) {
             let now = u64::try_from(shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            // Relaxed: the watchdog compares it with seconds, and reads nothing else by it.
             pulse.store(now, Ordering::Relaxed);
         }
     }
@@ -161,6 +171,7 @@ impl UblkQueue {
     /// The device has a request, or lets a tag go.
     fn arrived(&mut self, tag: u16, result: i32) -> Result<(), SteerError> {
         if result != 0 {
+            // ENODEV is UBLK_IO_RES_ABORT: the device stops, and this tag has no next request.
             self.live -= 1;
             return match -result {
                 ENODEV => Ok(()),
@@ -205,6 +216,7 @@ impl UblkQueue {
         };
         let drive = types::Fd(self.make.drive.as_raw_fd());
         let mut entry = UringCmd80::new(drive, abi::NVME_COMMAND).cmd(command.to_bytes());
+        // Of a Deallocate `moves_data` is false: its list lies in our own memory, not in the lent buffer.
         if moves_data && self.make.lends {
             entry = entry.buf_index(Some(tag));
         }

@@ -1,5 +1,14 @@
-//! Requests of the block device under way, and what each needs next. Its effects are its caller's: commands go to the
+//! Requests of the block device under way, and the next step of each. Its effects are its caller's: commands go to the
 //! drive, answers to the block device.
+//!
+//! ```text
+//! a request arrives:    the host collects, and a rewrite has its pages or there is no room?   hold it, begin again
+//!                       a write: place its pages, one command for each stream                 else: one command
+//! a command completes:  the drive refuses its directive?                      send it again without one
+//!                       a reset cut it off, and the drive may come back?      send it again after a pause
+//!                       keep the first error of the request
+//! the last completes:   forget who wrote the pages, unlock them, answer the block device
+//! ```
 
 #[cfg(test)]
 mod simulation;
@@ -50,6 +59,7 @@ struct Tag {
     /// Times that it was held.
     holds: u32,
     /// The list of ranges of a Deallocate.
+    // Boxed: the command names its address, so it must not move before the completion.
     range: Box<[u8; 16]>,
 }
 
@@ -102,6 +112,7 @@ impl Requests {
     }
 
     fn begin(&mut self, tag: u16, request: Request) -> Step {
+        // IMPORTANT: before `plan`, which moves the scheme's clock and counts. A held request begins again from here.
         if self.is_held(tag, &request) {
             return Step::Hold;
         }
@@ -134,6 +145,8 @@ impl Requests {
         };
         let changed = request.changed_pages();
         if let Some(pages) = changed {
+            // IMPORTANT: locked until `begin` has locked the pages. A rewrite compares versions and sets its mark under
+            // this lock, so of the two only one goes on.
             let placer = self.shared.placer.lock();
             let placer = placer.unwrap_or_else(PoisonError::into_inner);
             let count = u32::try_from(pages.end - pages.start).unwrap_or(u32::MAX);
@@ -141,12 +154,15 @@ impl Requests {
             let may_wait = is_write && place.holds < MOST_HOLDS;
             let has_no_room =
                 may_wait && placer.model().is_some_and(|model| model.should_wait(count));
+            // IMPORTANT: `begin` last, since it locks the pages. A request that is held must hold none of them.
             if has_no_room || !locks.begin(pages) {
+                // Counts requests, not looks at them.
                 self.shared.counters.waits.add(u64::from(place.holds == 0));
                 place.holds = place.holds.saturating_add(1);
                 return true;
             }
         }
+        // Not before: with held requests alone the drive counts as idle, and the collecting that they wait for hurries.
         locks.arrived();
         false
     }
@@ -220,6 +236,7 @@ impl Requests {
     fn zero(&self, pages: PageRange) {
         let placer = self.shared.placer.lock();
         let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
+        // Also where no page is zeroed as a whole: the command is sent all the same, and `answered` counts it out.
         if let Some(locks) = &self.shared.locks {
             locks.begin_write(StreamId::DEFAULT.index());
         }
@@ -238,7 +255,9 @@ impl Requests {
         let shared = &self.shared;
         let length_bytes = u32::try_from(request.length_bytes).unwrap_or(u32::MAX);
         let (first, count) = pages_of(request.start_bytes, length_bytes);
+        // Drives of 16 TiB and more are refused, so page numbers have 32 bits.
         let pages = PageRange::new(u32::try_from(first).unwrap_or(u32::MAX), count);
+        // IMPORTANT: the writers first, then the placer. Nothing may take these locks the other way round.
         let writers = shared
             .writers
             .read()
@@ -310,6 +329,7 @@ impl Requests {
             *placed = false;
             let unplaced = u64::from(*length_bytes);
             shared.counters.unplaced_bytes.add(unplaced);
+            // Still pending, and only once: the plain write is not `placed`, so its status is final.
             return Step::Issue(index..index + 1);
         }
         let lives_since = &mut place.lives_since;
@@ -324,6 +344,7 @@ impl Requests {
             place.error = error;
         }
         if let Some(command) = place.commands.get(index) {
+            // After an error, too: the write began, and is over.
             if let (Some(locks), Some(stream)) = (&shared.locks, command.written_stream()) {
                 locks.end_write(stream.index());
             }
@@ -335,6 +356,8 @@ impl Requests {
         if place.pending > 0 {
             return Step::Wait;
         }
+        // IMPORTANT: before the answer. Behind it the next write to these pages may be on its way, and `finish` would
+        // forget its writer.
         let answer = finish(shared, &place.request, place.error);
         self.unlock(tag);
         Step::Answer(answer)
@@ -387,6 +410,7 @@ fn count(counters: &Counters, command: &Command) {
                 written.add(length_bytes.into());
             }
         }
+        // Flushes, discards and zeroes were counted by `plan`.
         _ => {}
     }
 }

@@ -1,4 +1,15 @@
 //! A steered drive from its first request to its last.
+//!
+//! ```text
+//! start:  a dead server left a block device?   judge its ledger, hold the drive
+//!         none?                                hold the drive, make the device and its ledger
+//!         hand the drive to the guard, begin the recovery if there is one, let every queue fetch its tags
+//!         if the host collects: begin a unit with each handle
+//!         start the device or end the recovery: from here on requests come, of unknown writers
+//!         load the probe: from here on writers are known
+//! stop:   mounted or held?   refuse
+//!         write out, stop, join the threads, delete the device, remove the ledger, end the guard
+//! ```
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
@@ -77,8 +88,8 @@ impl Pulse {
 
 impl Server {
     /// Makes the block device of a drive, or goes on with the one that a dead server left. `guard` then keeps the drive held
-    /// while no server is there. `writers` is told the block device, and whether it was there before, and answers who knows
-    /// the writers of its pages; until then nobody does. In a take-over, requests that wait are done meanwhile.
+    /// while no server is there. `writers` gets the block device, and whether it was there before, and returns the
+    /// source of its pages' writers; until then none is known. In a take-over, requests that wait are done meanwhile.
     ///
     /// # Errors
     /// When the drive is held, read-only, steered already or has contents that are not accepted; when a block device waits
@@ -134,6 +145,7 @@ impl Server {
         };
         let started = server.serve(&failed);
         if started.is_err() && !server.took_over {
+            // A device that was taken over stays for the next server: programs have it open. In the order of `stop`.
             server.device = None;
             let _ = server.control.stop(info.device);
             server.shared.has_ended.store(true, Ordering::Relaxed);
@@ -145,6 +157,7 @@ impl Server {
             ledger::remove(info.device);
         }
         started?;
+        // Last: loading the probe waits for the kernel's verifier, and requests of a take-over are waiting.
         server.set_writers(writers(&server.block_device(), server.took_over));
         Ok(server)
     }
@@ -152,15 +165,19 @@ impl Server {
     /// Starts the queues, then the device.
     fn serve(&mut self, failed: &Sender<SteerError>) -> Result<(), SteerError> {
         let number = self.info.device;
+        // First: should this server die from here on, the drive stays held.
         self.hand_over()?;
         if self.took_over {
+            // EBUSY until the dead server's files and ring are released.
             self.patiently(|control| control.start_recovery(number))?;
         }
         let path = character_device(number);
         let device = patient_open(&path)?;
         let device = Arc::new(device);
         self.device = Some(device.clone());
+        // IMPORTANT: before the device starts or the recovery ends. Both wait in the kernel until every tag is fetched.
         self.start_queues(&device, failed)?;
+        // IMPORTANT: before the first request. The model's handles begin with empty units, so the drive's must, too.
         self.start_rewrites(failed)?;
         if self.took_over {
             // What the dead server had asked of the drive must not come after what we ask for.
@@ -168,6 +185,8 @@ impl Server {
             return self.control.end_recovery(number);
         }
         self.control.start(number)?;
+        // The disk exists from here on. A server killed before the next line leaves a ledger that fits no device, and
+        // the next one refuses.
         let sequence = sequence(&disk_of(number)).unwrap_or(0);
         self.shared.ledger.set_device(sequence);
         Ok(())
@@ -176,6 +195,7 @@ impl Server {
     /// Lets the guard hold the drive, too.
     fn hand_over(&self) -> Result<(), SteerError> {
         let (Some(guard), Some(held)) = (&self.guard, self.drive.held()) else {
+            // After a take-over the ledger names the guard before, which is gone.
             self.shared.ledger.set_guard(0);
             return Ok(());
         };
@@ -211,6 +231,7 @@ impl Server {
                 .spawn(move || live(make, &ready, &failed));
             self.threads.push(thread.map_err(SteerError::Ring)?);
         }
+        // With a sender left here, `recv` would wait for ever for a thread that died before it answered.
         drop(ready);
         for _ in 0..self.info.queues {
             match all_ready.recv() {
@@ -316,8 +337,8 @@ impl Server {
         *place = writers;
     }
 
-    /// To be called now and then: says whether a queue has failed, and turns streams on again on a drive that was reset
-    /// and has forgotten them.
+    /// To be called now and then: reports a queue that failed, and turns streams on again where the drive has forgotten
+    /// them.
     ///
     /// # Errors
     /// The queue's. End the process then: the block device stays, and waits for the next server.
@@ -329,6 +350,7 @@ impl Server {
             return Err(SteerError::Unfit("a queue's thread died".to_owned()));
         }
         let unplaced = self.counters().unplaced_bytes.get();
+        // A reset switches the Streams Directive off (NVM Express); Flexible Data Placement stays on.
         if self.drive.directive() == Directive::Streams && unplaced != self.unplaced_bytes {
             self.unplaced_bytes = unplaced;
             // A drive that is gone refuses; its commands tell.
@@ -343,6 +365,7 @@ impl Server {
     /// When the kernel refuses; and, once it has ended, when what was still to be written could not be.
     pub fn stop(&mut self) -> Result<bool, SteerError> {
         let block = self.block_device();
+        // O_EXCL of a block device: EBUSY while it is mounted or held, and nobody mounts it while we have it.
         let held = OpenOptions::new()
             .read(true)
             .write(true)
@@ -355,7 +378,10 @@ impl Server {
         // IMPORTANT: when the drive is gone or fails, the block device is removed too, or programs would wait for it for ever.
         let written_out = held.sync_all();
         self.control.stop(self.info.device)?;
+        // Not before the stop, or it could be mounted in between; before `delete`, which waits for the last holder.
         drop(held);
+        // IMPORTANT: before the join. The thread that rewrites ends by this alone, and a queue that is silent from now
+        // on is not stuck.
         self.shared.has_ended.store(true, Ordering::Relaxed);
         // A device whose requests are still mapped cannot be deleted.
         self.device = None;
@@ -373,7 +399,7 @@ impl Server {
     }
 }
 
-/// Refuses a kernel whose ublk lacks a feature that is always needed; `features` are those that [`crate::features`] tells.
+/// Refuses a kernel whose ublk lacks a feature that is always needed; `features` is what [`crate::features`] returns.
 ///
 /// # Errors
 /// [`SteerError::OldDriver`], which names it.
@@ -418,6 +444,7 @@ fn make(
     options: &ServerOptions,
     features: u64,
 ) -> Result<(Info, Ledger), SteerError> {
+    // First: nobody can mount it between the look at its contents and the start.
     drive.hold()?;
     if !options.accept_contents
         && let Some(what) = drive.contents()?
@@ -457,6 +484,7 @@ fn add(
     })?;
     let limits = Parameters {
         block_shift: abilities.block_shift,
+        // The kernel rounds the bytes of a request down to whole pages.
         most_bytes: info.most_bytes.min(abilities.most_bytes),
         device_bytes: abilities.bytes,
         volatile_cache: abilities.volatile_cache,
