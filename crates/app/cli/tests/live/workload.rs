@@ -211,7 +211,7 @@ fn a_real_application_runs_on_ext4_and_on_xfs() {
 #[test]
 fn programs_that_share_a_drive_are_the_scenarios_own_and_start_when_all_have_a_directory() {
     let place = Place::new();
-    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../workloads");
+    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../lab/workloads");
     for (name, files) in [
         ("mixed", &["each.sh", "setup.sh"][..]),
         ("three-databases", &["setup.sh"]),
