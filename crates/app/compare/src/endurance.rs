@@ -3,10 +3,11 @@
 use anabranch_replay::{Comparison, Endurance, Limit, Verdict};
 
 use crate::{
-    drives::{ComparedDrive, bytes},
+    compared_drive::ComparedDrive,
     error::{CompareError, Result},
     options::EnduranceOptions,
     source::SYNTHETIC,
+    texts::bytes,
 };
 
 /// Seconds of a day.

@@ -7,7 +7,7 @@ use anabranch_replay::{Lane, Shown, Start};
 use anabranch_trace::{Io, KeptPages, Rate, Sample};
 
 use crate::{
-    drives::ComparedDrive,
+    compared_drive::ComparedDrive,
     error::{CompareError, Result},
 };
 

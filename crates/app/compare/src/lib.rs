@@ -30,19 +30,19 @@
 //! # Ok::<(), anabranch_compare::CompareError>(())
 //! ```
 
+mod compared_drive;
 mod discards;
-mod drives;
+mod drive_grid;
 mod endurance;
 mod error;
 mod feed;
 mod files;
 mod filling;
-mod grid;
 mod lifetimes;
 mod numbers;
 mod options;
 mod pass;
-mod point;
+mod profiles;
 mod recorded;
 mod replay;
 mod result;
@@ -55,19 +55,22 @@ mod source;
 mod texts;
 mod watch;
 
+pub use compared_drive::ComparedDrive;
 pub use discards::{Discards, NoDiscards};
-pub use drives::{ComparedDrive, DEFAULT_PROFILE, Size, TraceOrigin, bytes, load, share};
+pub use drive_grid::{
+    DriveQuery, Size, TraceOrigin, aged_drives, drives, grid, one_drive, one_sampled,
+};
 pub use endurance::{add_endurance, check_endurance, endurance};
 pub use error::{CompareError, CompareErrorKind, Result};
 pub use files::Files;
 pub use filling::{complete, filled, of_recording, options_of};
-pub use grid::{DriveQuery, aged_drives, drives, grid, one_drive, one_sampled};
 pub use lifetimes::Lifetimes;
 pub use numbers::{Addresses, Learned, Numbers, learn};
 pub use options::{
     ComparisonOptions, DEFAULT_SCHEMES, DriveOptions, EnduranceOptions, IssueKind, ReplayOptions,
     TimeOptions, from_one,
 };
+pub use profiles::{DEFAULT_PROFILE, load};
 pub use recorded::Recorded;
 pub use replay::{Case, Filled, Question, one_cell, replay};
 pub use result::{json, results};
@@ -76,5 +79,5 @@ pub use sampling::{SAMPLES, Sampling, Thinned, leaves_enough, samples};
 pub use saved::open as open_saved;
 pub use schemes::{read_text, schemes};
 pub use source::{Format, Requests, Sink, TraceFile, matching, overlap};
-pub use texts::{number, parsed_list, text, text_list};
+pub use texts::{bytes, number, parsed_list, share, text, text_list};
 pub use watch::{Unwatched, Watch};

@@ -139,15 +139,6 @@ impl DriveOptions {
         lists.fold(1, u128::saturating_mul)
     }
 
-    /// Whether an option has several values, so that there are several drives.
-    fn is_grid(&self) -> bool {
-        // Several faults are injected into one drive.
-        let several = |(key, value): (&String, &Value)| {
-            key != "fault" && value.as_array().is_some_and(|values| values.len() > 1)
-        };
-        self.given().iter().any(several)
-    }
-
     /// Refuses options that a saved drive (`--drive`) cannot take.
     ///
     /// # Errors
@@ -505,7 +496,7 @@ impl ReplayOptions {
             ));
         }
         self.validate_sampling()?;
-        let several = traces > 1 || self.fill.len() > 1 || self.drive.is_grid();
+        let several = traces > 1 || self.fill.len() > 1 || self.drive.drives() > 1;
         if several && self.comparison.lifetimes.is_some() {
             return Err(CompareError::wrong_use(
                 "--lifetimes is of one trace on one drive: leave out what multiplies them",

@@ -15,11 +15,11 @@ use anabranch_trace::{KeptPages, Rate, Sample};
 use serde_json::{Value, json};
 
 use crate::{
+    compared_drive::ComparedDrive,
     discards::Discards,
-    drives::{ComparedDrive, Size, TraceOrigin},
+    drive_grid::{DriveQuery, Size, TraceOrigin, aged_drives, grid},
     endurance::{add_endurance, check_endurance},
     error::{CompareError, Result},
-    grid::{DriveQuery, aged_drives, grid},
     numbers::{Learned, Numbers, learn},
     options::ReplayOptions,
     pass::{Changes, pass},

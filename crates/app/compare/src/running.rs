@@ -14,7 +14,7 @@ use anabranch_trace::{Context, Io, Sample, Tables};
 use serde_json::{Value, json};
 
 use crate::{
-    drives::ComparedDrive,
+    compared_drive::ComparedDrive,
     error::{CompareError, Result},
     feed::{Feeds, Trial, kept},
     lifetimes::Lifetimes,

@@ -177,8 +177,8 @@ pub fn samples(
 mod tests {
     use super::*;
     use crate::{
-        drives::load,
         options::{IssueKind, ReplayOptions},
+        profiles::load,
     };
 
     fn rate(text: &str) -> Rate {

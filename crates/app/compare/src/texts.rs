@@ -1,9 +1,12 @@
 //! Options as they stand in a TOML or JSON file: one value or a list, and numbers or words for
-//! the same thing (`0.9` and `"90%"`, `4` and `"4"`).
+//! the same thing (`0.9` and `"90%"`, `4` and `"4"`). Amounts that are words: bytes and shares.
 
 use std::str::FromStr;
 
+use anabranch_placement::Bytes;
 use serde::{Deserialize, Deserializer, de::Error};
+
+use crate::error::{self, CompareError};
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -85,4 +88,39 @@ where
 fn read<T: FromStr<Err: std::fmt::Display>, E: Error>(text: &str) -> Result<T, E> {
     let parsed = text.parse();
     parsed.map_err(|error| E::custom(format!("\"{text}\": {error}")))
+}
+
+/// Parses bytes, as in `24MiB`.
+pub fn bytes(text: &str) -> error::Result<u64> {
+    text.parse()
+        .map(|Bytes(bytes)| bytes)
+        .map_err(CompareError::usage)
+}
+
+/// Parses a share, as in `7%` or `0.07`.
+pub fn share(text: &str) -> error::Result<f64> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    number
+        .parse::<f64>()
+        .ok()
+        .map(|value| value / scale)
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| CompareError::wrong_use(format!("\"{text}\" is no share: write 7% or 0.07")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_number_or_percent_and_nothing_else() {
+        assert!((share("7%").unwrap() - 0.07).abs() < 1e-12);
+        assert!((share("0.9").unwrap() - 0.9).abs() < 1e-12);
+        for wrong in ["7", "-1%", "nan", "", "%", "seven"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use anabranch_trace::Sample;
 
 use super::Running;
 use crate::{
-    drives::ComparedDrive,
+    compared_drive::ComparedDrive,
     error::{CompareError, Result},
     options::ComparisonOptions,
 };
