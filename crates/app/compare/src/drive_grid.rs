@@ -27,7 +27,7 @@ use anabranch_trace::Rate;
 
 pub use self::size::{Size, TraceOrigin};
 use self::{
-    expand::{bases, check_size, product, specs},
+    expand::{bases, check_size, each_value, specs},
     fill::{filled, fitted},
     spec::DriveSpec,
 };
@@ -160,21 +160,23 @@ pub fn aged_drives(
     check_size(options.drives())?;
     let profile = options.profiles.first();
     let profile = load(profile.map_or(DEFAULT_PROFILE, String::as_str))?;
-    let grid = product(vec![saved.clone()], &options.streams, |config, streams| {
-        config.host_streams = *streams;
-    });
-    let grid = product(grid, &options.internal_streams, |config, streams| {
-        config.internal_streams = *streams;
-    });
-    let grid = product(grid, &options.victim, |config, rule| {
-        config.victim_rule = *rule;
-    });
-    let grid = product(grid, &options.levelling, |config, rule| {
-        config.wear.levelling = *rule;
-    });
-    let name = path.display().to_string();
-    let drive = |config| ComparedDrive::new(name.clone(), &profile, config);
+    let grid = each_value(vec![options.clone()], |one| &mut one.streams);
+    let grid = each_value(grid, |one| &mut one.internal_streams);
+    let grid = each_value(grid, |one| &mut one.victim);
+    let grid = each_value(grid, |one| &mut one.levelling);
+    let drive = |one: DriveOptions| {
+        let mut config = saved.clone();
+        set_first(&mut config.host_streams, &one.streams);
+        set_first(&mut config.internal_streams, &one.internal_streams);
+        set_first(&mut config.victim_rule, &one.victim);
+        set_first(&mut config.wear.levelling, &one.levelling);
+        ComparedDrive::new(path.display().to_string(), &profile, config)
+    };
     Ok(grid.into_iter().map(drive).collect())
+}
+
+fn set_first<T: Copy>(field: &mut T, values: &[T]) {
+    *field = values.first().copied().unwrap_or(*field);
 }
 
 #[cfg(test)]
@@ -211,14 +213,11 @@ mod tests {
     fn comma_lists_multiply_into_a_grid() {
         let options = options(json!({ "streams": [2, 4], "unit": ["4MiB", "8MiB", "16 MiB"] }));
         let grid = drives(&options, &captured(1 << 30)).unwrap();
-        let grid = grid.iter().map(|drive| &drive.config);
-        let grid: Vec<_> = grid
-            .map(|config| {
-                assert_eq!(config.logical_bytes(), 1 << 30);
-                (config.host_streams, config.unit_bytes() >> 20)
-            })
-            .collect();
-        assert_eq!(grid, [(2, 4), (2, 8), (2, 16), (4, 4), (4, 8), (4, 16)]);
+        let configs = || grid.iter().map(|drive| &drive.config);
+        assert!(configs().all(|config| config.logical_bytes() == 1 << 30));
+        let shapes = configs().map(|config| (config.host_streams, config.unit_bytes() >> 20));
+        let expected = [(2, 4), (2, 8), (2, 16), (4, 4), (4, 8), (4, 16)];
+        assert_eq!(shapes.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -301,15 +300,7 @@ mod tests {
             spare.is_err_and(|fault| fault.kind == crate::CompareErrorKind::WrongUse),
             "56 units have none to spare"
         );
-        for wrong in [
-            "program",
-            "program=",
-            "erase=x",
-            "worn",
-            "",
-            "factory=-1",
-            "rust=3",
-        ] {
+        for wrong in "program,program=,erase=x,worn,,factory=-1,rust=3".split(',') {
             assert!(alone(json!({ "fault": wrong })).is_err(), "{wrong}");
         }
     }

@@ -72,40 +72,30 @@ pub(super) fn varied(
 /// Every combination of the options' values: options of one value each, where there is any.
 fn combinations(options: &DriveOptions) -> Vec<DriveOptions> {
     let all = vec![options.clone()];
-    let all = product(all, &options.over_provisioning, |one, share| {
-        one.over_provisioning = vec![share.clone()];
-    });
-    let all = product(all, &options.victim, |one, rule| one.victim = vec![*rule]);
-    let all = product(all, &options.streams, |one, number| {
-        one.streams = vec![*number];
-    });
-    let all = product(all, &options.internal_streams, |one, number| {
-        one.internal_streams = vec![*number];
-    });
-    let all = product(all, &options.levelling, |one, rule| {
-        one.levelling = vec![*rule];
-    });
-    product(all, &options.unit, |one, bytes| {
-        one.unit = vec![bytes.clone()];
-    })
+    let all = each_value(all, |one| &mut one.over_provisioning);
+    let all = each_value(all, |one| &mut one.victim);
+    let all = each_value(all, |one| &mut one.streams);
+    let all = each_value(all, |one| &mut one.internal_streams);
+    let all = each_value(all, |one| &mut one.levelling);
+    each_value(all, |one| &mut one.unit)
 }
 
-/// Every item with every value; the items as they are where there is no value.
-pub(super) fn product<I: Clone, V>(
-    items: Vec<I>,
-    values: &[V],
-    set: impl Fn(&mut I, &V),
-) -> Vec<I> {
-    if values.is_empty() {
-        return items;
-    }
-    let mut product = Vec::with_capacity(items.len() * values.len());
-    for item in &items {
+/// Splits options at a list, into options for each of its values; they stay as they are where it is empty.
+pub(super) fn each_value<T: Clone>(
+    all: Vec<DriveOptions>,
+    list: impl Fn(&mut DriveOptions) -> &mut Vec<T>,
+) -> Vec<DriveOptions> {
+    let mut split = Vec::new();
+    for mut options in all {
+        let values = list(&mut options).clone();
+        if values.is_empty() {
+            split.push(options);
+            continue;
+        }
         for value in values {
-            let mut changed = item.clone();
-            set(&mut changed, value);
-            product.push(changed);
+            *list(&mut options) = vec![value];
+            split.push(options.clone());
         }
     }
-    product
+    split
 }

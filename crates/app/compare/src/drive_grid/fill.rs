@@ -53,8 +53,8 @@ pub(super) fn fitted(
             filled_by(FILL, base, options, pages)?
         });
     }
-    let is_free = options.unit.is_empty() && !is_named;
-    let fits = !is_free || all.iter_mut().all(DriveSpec::shrink_units);
+    let keeps_units = is_named || !options.unit.is_empty();
+    let fits = keeps_units || all.iter_mut().all(DriveSpec::shrink_units);
     Ok(fits.then_some(all))
 }
 

@@ -71,14 +71,12 @@ impl DriveSpec {
         if let Some(rule) = options.victim.first() {
             self.set("--victim", rule, |profile| profile.gc.victim = *rule);
         }
-        if let Some(number) = options.streams.first() {
-            self.set("--streams", number, |profile| {
-                profile.streams.host = *number
-            });
+        if let Some(count) = options.streams.first() {
+            self.set("--streams", count, |profile| profile.streams.host = *count);
         }
-        if let Some(number) = options.internal_streams.first() {
-            self.set("--internal-streams", number, |profile| {
-                profile.streams.internal = *number;
+        if let Some(count) = options.internal_streams.first() {
+            self.set("--internal-streams", count, |profile| {
+                profile.streams.internal = *count;
             });
         }
         if let Some(rule) = options.levelling.first() {
