@@ -1,6 +1,13 @@
-//! Figures as a monitoring system reads them: OpenMetrics text.
+//! Figures as a monitoring system reads them: OpenMetrics text, encoded by `prometheus-client`.
 
-use std::fmt::Write as _;
+use std::fmt;
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet, text::encode},
+    metrics::MetricType,
+    registry::Registry,
+};
 
 use crate::foreign;
 
@@ -13,14 +20,39 @@ pub enum Metric {
     Gauge,
 }
 
+impl Metric {
+    fn kind(self) -> MetricType {
+        match self {
+            Metric::Counter => MetricType::Counter,
+            Metric::Gauge => MetricType::Gauge,
+        }
+    }
+
+    fn encode(self, value: f64, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
+        match self {
+            Metric::Counter => encoder.encode_counter::<NoLabelSet, _, f64>(&value, None),
+            Metric::Gauge => encoder.encode_gauge(&value),
+        }
+    }
+}
+
 /// Labels of a value: pairs of name and text. The text may come from elsewhere.
-pub type Labels<'a> = Vec<(&'a str, String)>;
+pub type Labels = Vec<(&'static str, String)>;
+
+/// A metric with a value for each set of labels.
+#[derive(Debug)]
+struct MetricFamily {
+    name: &'static str,
+    metric: Metric,
+    help: &'static str,
+    values: Vec<(Labels, f64)>,
+}
 
 /// A set of metrics whose names share a prefix.
 #[derive(Debug)]
 pub struct Exposition {
     prefix: &'static str,
-    text: String,
+    families: Vec<MetricFamily>,
 }
 
 impl Exposition {
@@ -28,45 +60,63 @@ impl Exposition {
     pub fn new(prefix: &'static str) -> Exposition {
         Exposition {
             prefix,
-            text: String::new(),
+            families: Vec::new(),
         }
     }
 
     /// Adds a metric with a value for each set of labels.
-    pub fn family<'a>(
+    pub fn family(
         &mut self,
-        name: &str,
+        name: &'static str,
         metric: Metric,
-        help: &str,
-        values: impl IntoIterator<Item = (Labels<'a>, f64)>,
+        help: &'static str,
+        values: impl IntoIterator<Item = (Labels, f64)>,
     ) {
-        let (kind, total) = match metric {
-            Metric::Counter => ("counter", "_total"),
-            Metric::Gauge => ("gauge", ""),
+        let safe = |(mut labels, value): (Labels, f64)| {
+            for (_, text) in &mut labels {
+                *text = escaped(text);
+            }
+            (labels, value)
         };
-        let name = format!("{}_{name}", self.prefix);
-        let _ = writeln!(self.text, "# TYPE {name} {kind}\n# HELP {name} {help}");
-        for (labels, value) in values {
-            let labels = labels
-                .iter()
-                .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
-            let labels = labels.collect::<Vec<_>>().join(",");
-            let labels = if labels.is_empty() {
-                labels
-            } else {
-                format!("{{{labels}}}")
-            };
-            let _ = writeln!(self.text, "{name}{total}{labels} {value}");
-        }
+        self.families.push(MetricFamily {
+            name,
+            metric,
+            help,
+            values: values.into_iter().map(safe).collect(),
+        });
     }
 
     /// The text of all metrics.
     pub fn finish(self) -> String {
-        self.text + "# EOF\n"
+        let mut registry = Registry::with_prefix(self.prefix);
+        registry.register_collector(Box::new(self));
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
     }
 }
 
-/// A label's value, escaped, in one line.
+impl Collector for Exposition {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for family in &self.families {
+            let kind = family.metric.kind();
+            let mut each = encoder.encode_descriptor(family.name, family.help, None, kind)?;
+            for (labels, value) in &family.values {
+                // The library writes an empty set as `{}`.
+                if labels.is_empty() {
+                    family.metric.encode(*value, &mut each)?;
+                } else {
+                    let mut labelled = each.encode_family(labels)?;
+                    family.metric.encode(*value, &mut labelled)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A label's value, escaped, in one line. The library writes values as they are.
 fn escaped(value: &str) -> String {
     foreign(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -84,9 +134,9 @@ mod tests {
         text.family("c", Metric::Gauge, "Ratio", [(Vec::new(), f64::NAN)]);
         assert_eq!(
             text.finish(),
-            "# TYPE a_b_bytes counter\n# HELP a_b_bytes Bytes\n\
-             a_b_bytes_total{by=\"x\\\"} 1\\\\nb 2\\\\u001b[2J\\\\\"} 3\n\
-             # TYPE a_c gauge\n# HELP a_c Ratio\na_c NaN\n# EOF\n"
+            "# HELP a_b_bytes Bytes\n# TYPE a_b_bytes counter\n\
+             a_b_bytes_total{by=\"x\\\"} 1\\\\nb 2\\\\u001b[2J\\\\\"} 3.0\n\
+             # HELP a_c Ratio\n# TYPE a_c gauge\na_c NaN\n# EOF\n"
         );
     }
 }

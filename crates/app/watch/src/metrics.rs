@@ -49,7 +49,7 @@ pub fn metrics(snapshot: &Snapshot, labels: &[ContextLabels]) -> String {
     text.finish()
 }
 
-fn label(device: &DeviceView) -> Labels<'static> {
+fn label(device: &DeviceView) -> Labels {
     vec![("device", device.device.clone())]
 }
 
@@ -140,7 +140,7 @@ fn of_schemes(text: &mut Exposition, devices: &[Labelled<'_>]) {
 }
 
 /// Adds what each scheme made of the writes, with its labels and its name as one more.
-pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels<'static>, &SchemeView)]) {
+pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels, &SchemeView)]) {
     use Metric::{Counter, Gauge};
     type Of = fn(&SchemeView) -> Option<f64>;
     let families: [(&str, Metric, &str, Of); 6] = [
@@ -182,7 +182,7 @@ pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels<'static>, &Schem
         ),
     ];
     for (name, metric, help, of) in families {
-        let value = |(labels, scheme): &(Labels<'static>, &SchemeView)| {
+        let value = |(labels, scheme): &(Labels, &SchemeView)| {
             let mut labels = labels.clone();
             labels.push(("scheme", scheme.name.clone()));
             Some((labels, of(scheme)?))
@@ -212,7 +212,7 @@ fn of_contexts(text: &mut Exposition, devices: &[Labelled<'_>]) {
         "Bytes by program context",
         written,
     );
-    type Each<'a> = &'a dyn Fn(&DeviceView, &ContextLives) -> Vec<(Labels<'static>, f64)>;
+    type Each<'a> = &'a dyn Fn(&DeviceView, &ContextLives) -> Vec<(Labels, f64)>;
     let listed = |each: Each<'_>| {
         let of = |(device, labels): &Labelled<'_>| {
             let own = device

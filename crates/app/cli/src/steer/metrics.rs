@@ -89,7 +89,7 @@ fn of(
     text.finish()
 }
 
-fn label(name: &'static str, value: &dyn ToString) -> Labels<'static> {
+fn label(name: &'static str, value: &dyn ToString) -> Labels {
     vec![(name, value.to_string())]
 }
 
@@ -168,11 +168,11 @@ mod tests {
         };
         let report = of(&Counters::default(), &[], None, Some(&handover), None, None);
         for line in [
-            "unknown_pages_total 0",
-            "writer_pages_total{became=\"found\"} 5",
-            "writer_pages_total{became=\"missed\"} 6",
-            "writer_pages_total{became=\"nameless\"} 7",
-            "kernel_thread_pages_total 4",
+            "unknown_pages_total 0.0",
+            "writer_pages_total{became=\"found\"} 5.0",
+            "writer_pages_total{became=\"missed\"} 6.0",
+            "writer_pages_total{became=\"nameless\"} 7.0",
+            "kernel_thread_pages_total 4.0",
         ] {
             let line = format!("anabranch_steer_{line}\n");
             assert!(report.contains(&line), "{line}: {report}");

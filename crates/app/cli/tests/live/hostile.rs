@@ -251,7 +251,7 @@ fn a_watcher_beside_hostile_programs_stays_up_and_counts_every_byte() {
         written(&now["devices"][0]).0 == written_bytes
     });
     assert!(most < MOST_RESIDENT, "{most} bytes");
-    let up = format!("anabranch_watch_up{{device=\"{}\"}} 1\n", device.0);
+    let up = format!("anabranch_watch_up{{device=\"{}\"}} 1.0\n", device.0);
     wait_until("the watcher to be up", || scrape(&address).contains(&up));
     let began = Instant::now();
     watcher.end();
@@ -331,8 +331,8 @@ fn a_watcher_that_looks_no_more_is_not_up() {
     wait_until("the watcher's figures", || {
         TcpStream::connect(&address).is_ok()
     });
-    wait_until("the watcher to be up", || up("1"));
-    wait_until("the watcher not to be up", || up("0"));
+    wait_until("the watcher to be up", || up("1.0"));
+    wait_until("the watcher not to be up", || up("0.0"));
     started.signal(Signal::SIGINT);
     started.end().with_status(0);
 }
