@@ -5,7 +5,6 @@ mod clock;
 mod device;
 mod drive_counters;
 mod model;
-mod numbering;
 mod report;
 mod self_cost;
 mod state_file;

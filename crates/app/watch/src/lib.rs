@@ -27,6 +27,7 @@
 
 mod answer;
 mod budget;
+mod context_numbers;
 mod labels;
 mod metrics;
 mod rotation;
@@ -38,6 +39,7 @@ mod track;
 
 pub use answer::{Answer, AnswerKind, Load};
 pub use budget::{Budget, Excess, Limits};
+pub use context_numbers::ContextNumbers;
 pub use labels::ContextLabels;
 pub use metrics::{metrics, scheme_metrics};
 pub use rotation::{Keep, Segment};

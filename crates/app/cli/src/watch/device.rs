@@ -15,12 +15,11 @@ use anabranch_probe::{
 };
 use anabranch_replay::Source;
 use anabranch_trace::{Capture, Context, Io, Operation, Rate, Tables};
-use anabranch_watch::{Answer, ContextLabels, DeviceState, DeviceView, Load};
+use anabranch_watch::{Answer, ContextLabels, ContextNumbers, DeviceState, DeviceView, Load};
 
 use super::{
     drive_counters::DriveCounters,
     model::{Kept, Model, ShadowPlan},
-    numbering::Numbering,
     traces::Traces,
 };
 use crate::{
@@ -51,7 +50,7 @@ pub struct Watched {
     pub block: Block,
     probe: Option<Probe>,
     model: Model,
-    numbering: Numbering,
+    numbers: ContextNumbers,
     /// Files of the present probe that schemes were told of.
     files: usize,
     naming: Option<JoinHandle<(Vec<Context>, u64)>>,
@@ -88,11 +87,11 @@ impl Watched {
         traces: Option<Traces>,
         attach: &Attach,
     ) -> Result<Watched> {
-        let mut numbering = Numbering::default();
+        let mut numbers = ContextNumbers::default();
         let (mut kept, mut source) = (Kept::default(), Source::default());
         if let Some(state) = state {
             // Row 0 is there.
-            numbering.restore(state.contexts);
+            numbers.restore(state.contexts);
             source = state.source;
             kept = Kept {
                 survey: state.survey,
@@ -103,14 +102,14 @@ impl Watched {
         let drive = plan.drive(block.bytes, rate)?;
         plan.check_endurance(&drive)?;
         let mut watched = Watched {
-            model: Model::start(plan, drive, &kept, numbering.table())?,
+            model: Model::start(plan, drive, &kept, numbers.table())?,
             block,
             probe: None,
             files: 0,
             naming: None,
             unnamed: 0,
-            named: numbering.table().len(),
-            numbering,
+            named: numbers.table().len(),
+            numbers,
             lost_before: source.lost_events,
             lost_at_rotation: source.lost_events,
             kernel_mark: None,
@@ -147,7 +146,7 @@ impl Watched {
         self.kernel_mark = self.block.written_bytes();
         // Counted from when it was first attached to: a drive's logs outlive its being away.
         self.truth = DriveCounters::again(self.truth.take(), &self.block);
-        self.numbering.forget_probe();
+        self.numbers.forget_probe();
         self.files = 0;
         give_back_freed_memory();
         Ok(())
@@ -201,8 +200,8 @@ impl Watched {
         let Some(probe) = self.probe.as_ref().filter(|_| !self.batch.is_empty()) else {
             return Ok(());
         };
-        let contexts = probe.contexts_from(self.numbering.known());
-        let contexts = self.numbering.learn(contexts);
+        let contexts = probe.contexts_from(self.numbers.known());
+        let contexts = self.numbers.learn(contexts);
         let files = probe.files_from(self.files);
         let first = u32::try_from(self.files).unwrap_or(u32::MAX);
         self.model.learn(Names::of_rows(first, files, &contexts));
@@ -217,7 +216,7 @@ impl Watched {
         self.batch.retain(is_within);
         self.lost_before += (all - self.batch.len()) as u64;
         for io in &mut self.batch {
-            io.context = self.numbering.number_of(io.context);
+            io.context = self.numbers.number_of(io.context);
             self.source.count(io);
         }
         if let Some(traces) = &mut self.traces {
@@ -275,7 +274,7 @@ impl Watched {
         kept.schemes.clear();
         kept.survey.cut(bytes);
         let drive = plan.fitting(bytes, Some(self.rate()), None)?;
-        self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        self.model = Model::start(plan, drive, &kept, self.numbers.table())?;
         self.tell_only_sampled();
         // The new schemes are told all names.
         self.files = 0;
@@ -315,7 +314,7 @@ impl Watched {
             .as_ref()
             .map_or(&[][..], |probe| probe.files_from(0));
         traces.rotate(|| Tables {
-            contexts: self.numbering.table().to_vec(),
+            contexts: self.numbers.table().to_vec(),
             files: files.to_vec(),
             capture: Capture {
                 device_bytes: self.block.bytes,
@@ -344,7 +343,7 @@ impl Watched {
             return Ok(None);
         };
         let kept = self.model.kept();
-        self.model = Model::start(plan, drive, &kept, self.numbering.table())?;
+        self.model = Model::start(plan, drive, &kept, self.numbers.table())?;
         self.tell_only_sampled();
         // The new schemes are told all names.
         self.files = 0;
@@ -367,7 +366,7 @@ impl Watched {
         state.schemes = kept.schemes;
         state.source = self.source;
         state.source.lost_events = self.lost_events();
-        state.contexts = self.numbering.table().to_vec();
+        state.contexts = self.numbers.table().to_vec();
         state.survey = kept.survey;
         state
     }
@@ -387,10 +386,10 @@ impl Watched {
         if let Some(done) = self.naming.take_if(|naming| naming.is_finished()) {
             // One that panicked leaves addresses without names.
             let (named, unnamed) = done.join().unwrap_or_default();
-            self.numbering.name(named);
+            self.numbers.name(named);
             self.unnamed += unnamed;
         }
-        let table = self.numbering.table();
+        let table = self.numbers.table();
         if self.naming.is_none() && table.len() > self.named {
             let mut new = table[self.named..].to_vec();
             self.named = table.len();
@@ -423,7 +422,7 @@ impl Watched {
         source.host_bytes = most.unwrap_or(0);
         source.lost_events = self.lost_events();
         source.capacities_written = source.host_bytes as f64 / self.block.bytes.max(1) as f64;
-        let details = self.model.survey().details(self.numbering.table());
+        let details = self.model.survey().details(self.numbers.table());
         let mut contexts = details.contexts;
         let listed: u64 = contexts.iter().map(|context| context.written_bytes).sum();
         self.labels

@@ -10,16 +10,16 @@ const MOST: usize = 4096;
 
 /// The contexts of a device.
 #[derive(Debug)]
-pub struct Numbering {
+pub struct ContextNumbers {
     by_signature: HashMap<u64, ContextId>,
     table: Vec<Context>,
     /// Maps the present probe's numbers to ours.
     of_probe: Vec<ContextId>,
 }
 
-impl Default for Numbering {
-    fn default() -> Numbering {
-        Numbering {
+impl Default for ContextNumbers {
+    fn default() -> ContextNumbers {
+        ContextNumbers {
             by_signature: HashMap::new(),
             table: vec![Context::unknown()],
             of_probe: Vec::new(),
@@ -27,7 +27,7 @@ impl Default for Numbering {
     }
 }
 
-impl Numbering {
+impl ContextNumbers {
     /// Numbers of another probe are those that come.
     pub fn forget_probe(&mut self) {
         self.of_probe.clear();
@@ -110,21 +110,21 @@ mod tests {
 
     #[test]
     fn a_context_has_the_same_number_by_whichever_probe_it_is_seen() {
-        let mut numbering = Numbering::default();
-        numbering.learn(vec![Context::unknown(), row(1, 10), row(2, 20)]);
-        assert_eq!(numbering.number_of(ContextId(2)), ContextId(2));
-        numbering.forget_probe();
-        let new = numbering.learn(vec![Context::unknown(), row(1, 20), row(2, 30)]);
+        let mut numbers = ContextNumbers::default();
+        numbers.learn(vec![Context::unknown(), row(1, 10), row(2, 20)]);
+        assert_eq!(numbers.number_of(ContextId(2)), ContextId(2));
+        numbers.forget_probe();
+        let new = numbers.learn(vec![Context::unknown(), row(1, 20), row(2, 30)]);
         assert_eq!(new, [row(3, 30)]);
-        assert_eq!(numbering.number_of(ContextId(1)), ContextId(2));
-        assert_eq!(numbering.number_of(ContextId(9)), ContextId::UNKNOWN);
+        assert_eq!(numbers.number_of(ContextId(1)), ContextId(2));
+        assert_eq!(numbers.number_of(ContextId(9)), ContextId::UNKNOWN);
     }
 
     #[test]
     fn there_are_no_more_than_so_many() {
-        let mut numbering = Numbering::default();
-        numbering.learn((0..10_000).map(|id| row(id, 1 + u64::from(id))).collect());
-        assert_eq!(numbering.table().len(), MOST);
-        assert_eq!(numbering.number_of(ContextId(9_999)), ContextId::UNKNOWN);
+        let mut numbers = ContextNumbers::default();
+        numbers.learn((0..10_000).map(|id| row(id, 1 + u64::from(id))).collect());
+        assert_eq!(numbers.table().len(), MOST);
+        assert_eq!(numbers.number_of(ContextId(9_999)), ContextId::UNKNOWN);
     }
 }
