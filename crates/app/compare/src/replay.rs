@@ -248,15 +248,14 @@ fn unasked(
         let one_of = cell.drive.rate().pages();
         let own = recorded.profile.resolve_sampled(&recorded.device, one_of);
         let is_own = |own| cells.iter().all(|cell| cell.drive.config == own);
-        return Some(match own.is_ok_and(is_own) {
-            true => format!(
-                "{name}: on the drive it was recorded for ({drive}); any drive option changes it"
-            ),
-            false if cells.len() > 1 => {
-                format!("{name}: on the drive it was recorded for, changed as the options say")
-            }
-            false => format!("{name}: on the drive it was recorded for, changed to {drive}"),
-        });
+        let rest = if own.is_ok_and(is_own) {
+            format!(" ({drive}); any drive option changes it")
+        } else if cells.len() > 1 {
+            ", changed as the options say".to_owned()
+        } else {
+            format!(", changed to {drive}")
+        };
+        return Some(format!("{name}: on the drive it was recorded for{rest}"));
     }
     let Some(filled) = cell.filled.as_ref().filter(|_| options.fill.is_empty()) else {
         let is_other =

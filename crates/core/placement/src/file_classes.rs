@@ -86,10 +86,10 @@ fn class_name(name: &str) -> String {
 fn without_digits(name: &str) -> String {
     let mut class = String::new();
     for letter in name.chars() {
-        match letter.is_ascii_digit() {
-            true if class.ends_with('#') => {}
-            true => class.push('#'),
-            false => class.push(letter),
+        if !letter.is_ascii_digit() {
+            class.push(letter);
+        } else if !class.ends_with('#') {
+            class.push('#');
         }
     }
     class

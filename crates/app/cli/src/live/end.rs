@@ -63,12 +63,12 @@ impl End {
                 self.what, self.status
             )
         };
-        words += match is_void {
-            true => {
-                ", and nothing is compared: it had not written enough for garbage collection to begin"
-            }
-            false if self.was_interrupted => "; the table holds what was seen until then",
-            false => "",
+        words += if is_void {
+            ", and nothing is compared: it had not written enough for garbage collection to begin"
+        } else if self.was_interrupted {
+            "; the table holds what was seen until then"
+        } else {
+            ""
         };
         if self.least_free < FULL {
             words += &format!(
