@@ -152,7 +152,6 @@ pub struct Scenario {
     pub summary: String,
     /// Its writes, in one line.
     pub writes: String,
-    /// Its scale.
     pub scale: Scale,
     /// The size of the drive that it fits.
     pub drive: String,

@@ -10,7 +10,6 @@ use crate::{
     texts::bytes,
 };
 
-/// Seconds of a day.
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// Refuses options on endurance that are wrong by themselves, or that the drive cannot answer; `None` for a drive of

@@ -43,7 +43,6 @@ pub struct Common {
     pub pack: bool,
     /// Whether the drive gets no discards.
     pub no_discards: bool,
-    /// The drive.
     pub drive: ComparedDrive,
     /// Settings of simulated time.
     pub time: TimeOptions,

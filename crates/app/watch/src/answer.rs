@@ -72,7 +72,6 @@ impl Load<'_> {
     }
 }
 
-/// The best of the schemes for a kind of drive.
 fn best(schemes: &[SchemeView], kind: DriveKind) -> Option<&SchemeView> {
     let waf = |scheme: &SchemeView| scheme.waf_window.unwrap_or(f64::INFINITY);
     let rivals = schemes.iter();

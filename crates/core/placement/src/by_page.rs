@@ -89,7 +89,6 @@ pub(crate) mod tests {
         physical_units: 12,
     };
 
-    /// A write of `count` pages.
     pub(crate) fn write(first: u32, count: u32, now_pages: u64) -> Write {
         Write {
             pages: PageRange::new(first, count),

@@ -46,7 +46,6 @@ pub(crate) struct Rule {
     pub file: Option<Glob>,
     /// Pattern of the writing thread's role, its name without digits.
     pub role: Option<Glob>,
-    /// The kind of the context.
     pub kind: Option<ContextKind>,
     /// The number of the tenant.
     pub tenant: Option<u32>,

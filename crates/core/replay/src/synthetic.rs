@@ -91,7 +91,6 @@ pub struct LoadKind {
 /// Generator of a load.
 #[derive(Debug)]
 enum Make {
-    /// By a rule of its own.
     Rule(fn(&Plan) -> LoadRequests),
     /// Of jobs side by side, each with its share of the bytes: what samples keep of them is made without the rest.
     Jobs(fn(&Plan) -> Vec<(f64, Job)>),

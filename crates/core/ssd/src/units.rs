@@ -64,7 +64,6 @@ struct Group {
     cold: ByWear,
 }
 
-/// A unit that was erased.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ErasedUnit {
     pub(crate) stream: StreamId,

@@ -35,7 +35,6 @@ pub(crate) struct Closing {
 /// A victim rule at work: the closed units, ordered as it needs them. It costs constant or logarithmic
 /// time for each victim, and next to nothing for each page that dies.
 trait Rule {
-    /// A unit was closed.
     fn insert(&mut self, unit: u32, closing: Closing);
 
     /// A closed unit is about to be emptied.

@@ -129,7 +129,6 @@ impl Controller {
         self.proven.load(Ordering::Relaxed)
     }
 
-    /// The host, as the key of streams.
     pub(crate) fn host_key(&self) -> StreamHost {
         match self.host {
             0 => StreamHost::Anonymous(self.id),

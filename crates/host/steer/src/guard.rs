@@ -112,7 +112,6 @@ impl Guard {
         Ok(())
     }
 
-    /// Its process.
     pub(crate) fn process(&self) -> i32 {
         self.process.as_raw()
     }

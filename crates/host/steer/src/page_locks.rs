@@ -103,7 +103,6 @@ impl PageLocks {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It is answered.
     pub fn answered(&self) {
         self.requests.fetch_sub(1, Ordering::Relaxed);
     }

@@ -176,7 +176,6 @@ impl Requests {
         commands
     }
 
-    /// The commands of a request.
     fn plan(&mut self, request: &Request, tag: u16, commands: &mut Vec<Command>) {
         let (start_bytes, length_bytes) = (request.start_bytes, request.length_bytes);
         let counters = &self.shared.counters;

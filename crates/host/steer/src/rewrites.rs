@@ -31,7 +31,6 @@ pub const SLOTS: usize = 8;
 /// Pages of the largest command (our choice): a foreground write that meets a rewrite waits for no more than that.
 const MOST_PAGES: usize = 32;
 
-/// A survivor.
 #[derive(Debug, Clone, Copy)]
 struct Survivor {
     page: u32,

@@ -99,7 +99,6 @@ pub struct Claim {
     pub why: String,
 }
 
-/// The answer to a claim.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClaimAnswer {
     /// The claim's place in the experiment, from 1.

@@ -19,7 +19,6 @@ pub struct Experiment {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
-    /// Its title.
     pub title: String,
     /// The authors of the figures, and the publication.
     pub source: String,
@@ -37,7 +36,6 @@ pub struct Experiment {
     /// The tables, each of one figure.
     #[serde(default)]
     pub table: Vec<Pivot>,
-    /// The claims.
     #[serde(default)]
     pub claim: Vec<Claim>,
 }
@@ -48,7 +46,6 @@ pub struct Experiment {
 pub struct Lifetimes {
     /// The name in claims.
     pub name: String,
-    /// The trace.
     pub trace: String,
     /// The grouping of pages: `context`, `role` of the thread, `hint`, `file`, `address`
     /// (chunks of 1 MiB), `before` (how long what lay in the chunk lived the time before), or a

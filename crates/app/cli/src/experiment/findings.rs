@@ -22,7 +22,6 @@ use crate::{
     say,
 };
 
-/// The findings of an experiment.
 #[derive(Debug, Serialize)]
 pub struct ExperimentFindings {
     pub schema: u32,

@@ -98,7 +98,6 @@ impl ExperimentCell {
         at.iter().all(|(key, value)| has(key, value))
     }
 
-    /// The options of the replay.
     pub fn options(&self) -> error::Result<ReplayOptions> {
         let labels = self.labels.iter().filter(|(key, _)| key != TRACE);
         let options = labels.map(|(key, text)| (key.clone(), value(text)));

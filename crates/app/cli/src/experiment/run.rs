@@ -17,7 +17,6 @@ pub struct Run {
     pub traces: Vec<String>,
     /// The scenario that makes the trace again (`--live`).
     pub workload: Option<String>,
-    /// The schemes.
     pub schemes: Vec<String>,
     /// Other options of `replay`: each with the values it takes in turn.
     pub options: BTreeMap<String, Vec<String>>,

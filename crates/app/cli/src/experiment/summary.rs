@@ -10,7 +10,6 @@ use super::{
     lifetimes::LifetimesFindings,
 };
 
-/// The list of experiments.
 pub fn list(experiments: &[Experiment]) -> String {
     let mut table = table(["experiment", "what", "published by"]);
     for one in experiments {

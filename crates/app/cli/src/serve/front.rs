@@ -115,7 +115,6 @@ impl Front {
         }
     }
 
-    /// Ends it.
     pub fn end(self) -> Result {
         match self {
             Front::Network(server) => server.stop(),

@@ -46,7 +46,6 @@ impl Placement for OfTheNetwork {
     }
 }
 
-/// A scheme by its name.
 pub fn scheme(name: &str) -> Result<SchemeSpec> {
     let spec = SchemeSpec::read(name, &read_text).map_err(CommandError::usage)?;
     spec.leaves_collection_to_the_drive()

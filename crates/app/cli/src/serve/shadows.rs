@@ -42,7 +42,6 @@ pub struct Shadowed {
     pub rate: Rate,
     /// Pages of an erase unit in the sample.
     pub unit_pages: u32,
-    /// Each scheme.
     pub schemes: Vec<SchemeView>,
 }
 

@@ -124,7 +124,6 @@ fn obstacle(arguments: &SteerArguments, drive: &SteeredDrive) -> Option<String> 
 
 /// A host that collects, or the reason that none can.
 pub enum Start {
-    /// It collects.
     Host(Box<HostCollects>, Box<Placer>),
     /// The drive goes on collecting, for this reason.
     Drive(String),

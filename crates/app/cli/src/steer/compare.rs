@@ -73,7 +73,6 @@ struct Begun {
     settled: Option<(LogMark, u64)>,
 }
 
-/// The comparison.
 #[derive(Debug)]
 pub struct LogComparison {
     plan: ComparePlan,

@@ -40,7 +40,6 @@ impl Lifetimes {
         })
     }
 
-    /// The known lifetimes.
     pub fn known(&self) -> &KnownLifetimes {
         &self.mine
     }

@@ -219,7 +219,6 @@ pub struct Model {
     /// The drive modelled; of a sampled one, a sample.
     pub config: Config,
     pub kind: RelocationKind,
-    /// Its rate.
     pub rate: Rate,
     /// Host bytes that models of earlier starts had seen.
     pub kept_bytes: u64,
@@ -428,7 +427,6 @@ pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Mode
     }
 }
 
-/// The relocation of a drive, by its kind.
 pub fn relocation(drive: &SteeredDrive) -> RelocationKind {
     match drive.directive() {
         Directive::Placement => RelocationKind::Fdp,

@@ -13,7 +13,6 @@ pub struct Report {
     drives: Vec<DriveReport>,
 }
 
-/// A report on one drive.
 #[derive(Debug)]
 pub struct DriveReport {
     device: String,
@@ -52,7 +51,6 @@ impl Report {
         }
     }
 
-    /// As JSON.
     pub fn json(&self) -> Value {
         let drives: Vec<Value> = self.drives.iter().map(DriveReport::json).collect();
         json!({ "schema": 1, "unix_s": self.unix_s, "drives": drives })

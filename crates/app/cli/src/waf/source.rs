@@ -21,10 +21,8 @@ pub enum CounterSource {
     Namespace {
         /// Its name as it was asked for.
         name: String,
-        /// Its logs.
         log: Box<Log>,
     },
-    /// Files.
     Files {
         /// Their names as they were asked for.
         name: String,
@@ -38,7 +36,6 @@ pub enum CounterSource {
 pub struct Reading {
     /// The drive as it was asked for.
     pub device: String,
-    /// Its model.
     pub model: Option<String>,
     /// Its serial number.
     pub serial: Option<String>,

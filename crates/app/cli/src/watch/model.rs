@@ -66,7 +66,6 @@ impl ShadowPlan {
         })
     }
 
-    /// The drive of a device at a rate.
     pub fn drive(&self, device_bytes: u64, rate: Rate) -> Result<ComparedDrive> {
         let origin = TraceOrigin {
             size: Size::Captured(device_bytes.next_multiple_of(PAGE_BYTES)),
@@ -247,7 +246,6 @@ impl Model {
         }
     }
 
-    /// The drive.
     pub fn drive(&self) -> &ComparedDrive {
         &self.drive
     }

@@ -93,7 +93,6 @@ impl Cells {
         (unit / self.units_per_cell) as usize
     }
 
-    /// The units of a cell.
     fn units(self, cell: usize) -> std::ops::Range<u32> {
         let first = cell as u32 * self.units_per_cell;
         first..(first + self.units_per_cell).min(self.units)

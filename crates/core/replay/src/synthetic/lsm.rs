@@ -227,7 +227,6 @@ pub(super) trait Store: Send {
     fn turn(&mut self) -> bool;
 }
 
-/// The requests of a store.
 pub(super) fn requests(mut store: impl Store + 'static) -> LoadRequests {
     Box::new(std::iter::from_fn(move || {
         loop {

@@ -61,7 +61,6 @@ impl Setting {
         values.get(self.place).copied().unwrap_or(self.default)
     }
 
-    /// The text of a value.
     fn text(&self, value: f64) -> String {
         match self.measure {
             Measure::Share => format!("{}%", value * 100.0),

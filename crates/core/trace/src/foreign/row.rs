@@ -20,7 +20,6 @@ pub(super) struct FormatRow {
     pub(super) clock: Clock,
     /// The options that its reader uses.
     pub(super) uses: Uses,
-    /// The reader.
     pub(super) reader: Reads,
 }
 

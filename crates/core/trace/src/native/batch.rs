@@ -110,7 +110,6 @@ pub(super) enum BatchError {
     Record {
         /// The record's row in the batch.
         row: usize,
-        /// The fault of the record.
         fault: RecordError,
     },
 }

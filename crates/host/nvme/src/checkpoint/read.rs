@@ -13,7 +13,6 @@ use super::{
 /// Bytes for which memory is taken at a time (our choice).
 const CHUNK: usize = 1 << 18;
 
-/// Reads the state in a file.
 pub(super) fn read(mut file: Box<dyn Input>) -> Result<Found, StateError> {
     if let Some(found) = read_ahead(&mut *file, |file| In { file }.found())? {
         return Ok(found);

@@ -76,7 +76,6 @@ impl Predictor {
         self.rules.stream_of(write)
     }
 
-    /// Pages are discarded.
     pub fn discard(&mut self, pages: PageRange, now_pages: u64) {
         self.lifetimes.discard(pages, now_pages);
     }

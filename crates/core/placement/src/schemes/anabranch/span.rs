@@ -49,7 +49,6 @@ impl Scale {
         usize::from(above / u16::from(BIN_EIGHTHS)).min(BINS - 1)
     }
 
-    /// The middle of a bin, in eighths.
     fn middle(&self, bin: usize) -> Eighths {
         f32::from(self.start) + (bin as f32 - 0.5) * f32::from(BIN_EIGHTHS)
     }

@@ -23,7 +23,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "alibaba",
     about: "Alibaba block traces: bytes, microseconds since 1970",

@@ -28,7 +28,6 @@ use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, requ
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::foreign::rwbs;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "biosnoop",
     about: "table of biosnoop (bcc, libbpf-tools): sectors of 512 bytes, seconds",

@@ -36,7 +36,6 @@ use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "blkparse",
     about: "text of blkparse: sectors of 512 bytes, seconds",

@@ -44,7 +44,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
 use crate::io::{ContextId, Operation};
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "blktrace",
     about: "binary of blktrace: sectors of 512 bytes, nanoseconds",

@@ -22,7 +22,6 @@ use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "csv",
     about: "a CSV by its column map",

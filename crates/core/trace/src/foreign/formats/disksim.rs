@@ -25,7 +25,6 @@ use crate::foreign::record_outcome::{Found, LineReader};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "disksim",
     about: "DiskSim: sectors of 512 bytes, milliseconds, bit 0 of the flags is a read",

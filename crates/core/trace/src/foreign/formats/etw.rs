@@ -29,7 +29,6 @@ use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, requ
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "etw",
     about: "text of Windows' event traces (SNIA's Microsoft traces): bytes, microseconds",

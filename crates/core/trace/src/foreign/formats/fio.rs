@@ -30,7 +30,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "fio",
     about: "fio's I/O log, version 2 or 3: bytes, microseconds",

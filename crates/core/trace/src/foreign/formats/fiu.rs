@@ -26,7 +26,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "fiu",
     about: "FIU at SNIA: sectors of 512 bytes, nanoseconds",

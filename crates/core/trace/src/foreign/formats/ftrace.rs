@@ -60,7 +60,6 @@ pub use mmc::MmcCommand;
 use nvme::Commands;
 use stack::Waiting;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "ftrace",
     about: "text of Linux' trace events: sectors of 512 bytes, seconds",

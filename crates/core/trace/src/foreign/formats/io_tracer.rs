@@ -27,7 +27,6 @@ use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comme
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "io-tracer",
     about: "io-tracer-linux: sectors of 512 bytes, local time",

@@ -33,7 +33,6 @@ use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "lcs",
     about: "binary of libCacheSim with a heading: objects, seconds",

@@ -20,7 +20,6 @@ use crate::foreign::record_outcome::{Found, LineReader, Passed, is_comment, requ
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "midas",
     about: "MiDAS and DOGI: pages of 4,096 bytes, seconds, 0 read, 1 write, 3 discard",

@@ -25,7 +25,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "msr",
     about: "MSR Cambridge: bytes, 100 nanoseconds since 1601",

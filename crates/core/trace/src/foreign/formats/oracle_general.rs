@@ -32,7 +32,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "oracle-general",
     about: "binary of libCacheSim: objects, seconds",

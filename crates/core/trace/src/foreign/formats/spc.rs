@@ -27,7 +27,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "spc",
     about: "SPC: blocks of 512 bytes, lengths in bytes, seconds",

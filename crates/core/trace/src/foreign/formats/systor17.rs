@@ -23,7 +23,6 @@ use crate::foreign::record_outcome::{Found, Headed, LineReader, Passed, is_comme
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::{Io, Operation};
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "systor17",
     about: "SYSTOR '17: bytes, seconds since 1970 in microseconds",

@@ -22,7 +22,6 @@ use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::{Io, Operation};
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "tencent",
     about: "Tencent CBS: sectors of 512 bytes, seconds, 0 read, 1 write",

@@ -28,7 +28,6 @@ use crate::foreign::records::{Layout, Record, RecordReader, bad};
 use crate::foreign::row::{Clock, FormatRow, Reads, Uses};
 use crate::io::Operation;
 
-/// The format.
 pub(super) const ROW: FormatRow = FormatRow {
     name: "vscsi",
     about: "binary of VMware's vscsi: blocks of 512 bytes, microseconds",
