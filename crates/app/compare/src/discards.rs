@@ -24,7 +24,7 @@ pub enum Discards {
     Daily,
     /// Whenever so many bytes were written.
     Every(u64),
-    /// Never.
+    /// No discard reaches the drive.
     Never,
 }
 

@@ -42,7 +42,7 @@ pub struct Filled {
 /// One drive of a replay's grid.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The drive.
+    /// Drive on which this case is replayed.
     pub drive: ComparedDrive,
     /// Renumbering of addresses, where it is asked for.
     pub filled: Option<Filled>,

@@ -187,7 +187,7 @@ impl Running {
         &self.source
     }
 
-    /// The drive.
+    /// Configuration that all schemes' drives share.
     pub fn drive(&self) -> &Config {
         &self.drive.config
     }

@@ -52,7 +52,7 @@ pub struct Figures {
     pub host_bytes: u64,
     /// Bytes garbage collection copied.
     pub copied_bytes: u64,
-    /// Units erased.
+    /// Erase units erased in the run.
     pub erased_units: u64,
     /// Life of the flash as a multiple of the comparator's.
     pub lifetime_vs_ordinary: Option<f64>,

@@ -57,7 +57,7 @@ pub struct GridDrive {
     pub unit_bytes: u64,
     /// The rule that chooses victims of garbage collection.
     pub victim_rule: String,
-    /// Streams of the host.
+    /// Streams that the host may name on this cell's drive.
     pub host_streams: u32,
     /// Streams that only garbage collection writes.
     pub internal_streams: u32,

@@ -52,7 +52,7 @@ impl ContextLabels {
         self.own.iter().map(|(id, (from, now))| (*id, now - from))
     }
 
-    /// Bytes of all others.
+    /// Bytes written by contexts without a label of their own.
     pub fn other_bytes(&self) -> u64 {
         self.other_bytes
     }

@@ -23,7 +23,7 @@ pub struct Segment {
     pub name: String,
     /// When it was begun, in seconds since 1970.
     pub began_s: u64,
-    /// Its bytes.
+    /// Size of the trace's file, in bytes.
     pub bytes: u64,
 }
 

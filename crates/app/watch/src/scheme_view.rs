@@ -8,7 +8,7 @@ use crate::track::{Track, Written};
 /// Results of one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SchemeView {
-    /// Its name.
+    /// Name of the scheme, as `anabranch schemes` lists it.
     pub name: String,
     /// Bytes the host wrote: the mean over the samples, as all here.
     pub host_bytes: u64,
@@ -20,7 +20,7 @@ pub struct SchemeView {
     pub error: Option<f64>,
     /// The same over the last capacity of writes.
     pub waf_window: Option<f64>,
-    /// Its error.
+    /// Standard error of the window's WAF; `None` without samples.
     pub window_error: Option<f64>,
 }
 

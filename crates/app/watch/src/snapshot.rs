@@ -12,7 +12,7 @@ pub const SCHEMA: u32 = 1;
 /// All that is known at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// [`SCHEMA`].
+    /// Version of this form: [`SCHEMA`].
     pub schema: u32,
     /// When it was taken, in seconds since 1970-01-01 UTC.
     pub unix_s: u64,
@@ -33,7 +33,7 @@ pub struct DeviceView {
     pub kind: String,
     /// Whether it is there, and watched.
     pub is_watched: bool,
-    /// Its bytes.
+    /// Size of the device, in bytes.
     pub device_bytes: u64,
     /// One page of how many its shadow drives have, as in `1/64`.
     pub rate: Rate,
@@ -45,7 +45,7 @@ pub struct DeviceView {
     pub kernel_write_bytes: Option<u64>,
     /// The share of the shadow drives that holds data.
     pub filled: f64,
-    /// The answer.
+    /// Answer to whether streams pay on this device.
     pub answer: Answer,
     /// The schemes, in the order asked for.
     pub schemes: Vec<SchemeView>,

@@ -45,14 +45,14 @@ pub struct State {
     pub devices: Vec<DeviceState>,
 }
 
-/// One device.
+/// State of one device that outlasts a restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceState {
     /// Identity of the device.
     pub identity: String,
     /// Its path when it was watched.
     pub path: String,
-    /// Its bytes.
+    /// Size of the device when the state was kept, in bytes.
     pub bytes: u64,
     /// One page of how many its shadow drives had.
     pub rate: Rate,

@@ -141,7 +141,7 @@ impl Collector {
         self.device.save(&tap, to)
     }
 
-    /// The model.
+    /// Model of the drive, from which victims and survivors are taken.
     pub fn model(&self) -> &Device {
         &self.device
     }

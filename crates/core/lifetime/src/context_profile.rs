@@ -12,7 +12,7 @@ use crate::{Death, LbaTable, LifetimeHistogram};
 pub struct ContextProfile {
     /// Write requests.
     pub writes: u64,
-    /// Pages written.
+    /// Pages that the context wrote, rewritten ones each time.
     pub written_pages: u64,
     /// Lifetimes of the pages whose life ended, by overwrite or discard.
     pub lifetimes: LifetimeHistogram,

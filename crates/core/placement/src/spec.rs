@@ -139,7 +139,7 @@ impl SchemeSpec {
         &self.name
     }
 
-    /// The device half.
+    /// Half that places the copies.
     pub fn relocation(&self) -> DeviceHalf {
         self.relocation
     }

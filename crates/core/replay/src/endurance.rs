@@ -36,7 +36,7 @@ pub enum Limit {
     },
     /// The host may write so many bytes by the data sheet. An ordinary drive is taken to stand just that.
     Host {
-        /// The bytes.
+        /// Bytes that the host may write by the data sheet.
         bytes: f64,
     },
 }

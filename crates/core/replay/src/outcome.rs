@@ -77,7 +77,7 @@ pub struct Source {
     pub discarded_bytes: u64,
     /// Bytes asked to be read.
     pub read_bytes: u64,
-    /// Flushes.
+    /// Flushes that the host asked for.
     pub flushes: u64,
     /// Events the kernel could not hand over: anything but 0 makes host bytes a lower bound, and
     /// copies too low (for lost writes) or too high (for lost discards).
@@ -146,7 +146,7 @@ pub struct Drive {
     pub physical_bytes: u64,
     /// Bytes of an erase unit.
     pub unit_bytes: u64,
-    /// Bytes of a page.
+    /// Bytes of a page of the mapping.
     pub page_bytes: u32,
     /// Erase units.
     pub physical_units: u32,
@@ -247,7 +247,7 @@ pub struct SchemeResult {
     /// The host's rewrites and the drive's own copies, where the host collects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected: Option<CollectedBytes>,
-    /// Bytes erased.
+    /// Bytes of all erase units that were erased.
     pub erased_bytes: u64,
     /// Erase units erased.
     pub erased_units: u64,
@@ -262,7 +262,7 @@ pub struct SchemeResult {
     /// Program operations that failed.
     #[serde(default)]
     pub failed_programs: u64,
-    /// Erases that failed.
+    /// Erases that failed, after which the unit was retired.
     #[serde(default)]
     pub failed_erases: u64,
     /// Erase units taken out of service, those bad from the factory included.
@@ -337,7 +337,7 @@ pub struct StreamResult {
     pub copied_bytes: u64,
     /// Bytes programmed for it, written and copied.
     pub media_bytes: u64,
-    /// Bytes erased in its units.
+    /// Bytes of all erase units that were erased.
     pub erased_bytes: u64,
 }
 

@@ -24,7 +24,7 @@ pub struct BeyondDrive {
 pub struct Pages {
     /// Pages of the drive.
     pub logical_pages: u32,
-    /// Bytes in each page.
+    /// Bytes of a page, to which requests are rounded.
     pub page_bytes: u32,
 }
 

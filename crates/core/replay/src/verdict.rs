@@ -75,7 +75,7 @@ impl DriveKind {
 /// The figures with other victims of garbage collection: the other end of the band in which a drive on sale lies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherVictims {
-    /// The victim rule.
+    /// Victim rule of the drives compared.
     pub victim_rule: String,
     /// WAF of the ordinary drive over the last capacity of writes.
     pub waf_before: Option<f64>,

@@ -14,7 +14,7 @@ pub enum Lever {
     HalfAsFull,
     /// Discards once a day.
     DailyDiscards,
-    /// No discards.
+    /// The host discards nothing.
     NoDiscards,
 }
 

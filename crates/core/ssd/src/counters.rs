@@ -24,7 +24,7 @@ pub struct Counters {
     pub copied_pages: u64,
     /// Mapped pages the host discarded; a discard of an unmapped page means nothing.
     pub discarded_pages: u64,
-    /// Units erased.
+    /// Erases of units, failed ones among them.
     pub erased_units: u64,
     /// Units closed before they were full, because room was short.
     pub sealed_units: u64,
@@ -40,7 +40,7 @@ pub struct Counters {
     pub misplaced_pages: u64,
     /// Program operations that failed.
     pub failed_programs: u64,
-    /// Erases that failed.
+    /// Erases that failed, after which the unit was retired.
     pub failed_erases: u64,
     /// Units taken out of service, those bad from the factory included.
     pub retired_units: u64,

@@ -311,7 +311,7 @@ pub enum Inconsistency {
     TwoPlaces {
         /// The unit.
         unit: u32,
-        /// Its places.
+        /// Places that it is listed in, of which one is wrong.
         places: [UnitPlace; 2],
     },
     /// A unit in no place.
@@ -335,7 +335,7 @@ pub enum Inconsistency {
     ValidPages {
         /// The unit.
         unit: u32,
-        /// Its count.
+        /// Valid pages that the device has counted in it.
         counted: u32,
         /// Valid pages that the mapping has there.
         held: u32,
@@ -345,7 +345,7 @@ pub enum Inconsistency {
     Lists {
         /// The unit.
         unit: u32,
-        /// Its place by the lists.
+        /// Place that it is listed in.
         place: UnitPlace,
     },
     /// A unit out of use that holds valid pages.
@@ -353,7 +353,7 @@ pub enum Inconsistency {
     NotEmpty {
         /// The unit.
         unit: u32,
-        /// Its place.
+        /// Place that it is listed in.
         place: UnitPlace,
     },
     /// A unit that a stream of another reclaim group filled.

@@ -24,7 +24,7 @@ pub trait Observe {
     #[inline]
     fn finished(&mut self, _unit: u32) {}
 
-    /// `unit` is erased.
+    /// Notifies of the erase of `unit`.
     #[inline]
     fn erased(&mut self, _unit: u32) {}
 

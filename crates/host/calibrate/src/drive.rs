@@ -81,7 +81,7 @@ pub struct About {
     pub identifiers: Vec<u16>,
     /// Handles there are.
     pub handle_count: u16,
-    /// It takes discards.
+    /// Whether the drive takes Dataset Management deallocations.
     pub takes_discards: bool,
     /// Discarded blocks read as zeroes, it says.
     pub discards_read_as_zeroes: bool,
@@ -94,7 +94,7 @@ pub struct About {
 pub struct Piece {
     /// First byte.
     pub start_bytes: u64,
-    /// Bytes.
+    /// Size of the namespace, in bytes.
     pub bytes: u64,
     /// The identifier it carries, if any.
     pub place: Option<u16>,

@@ -189,7 +189,7 @@ pub struct Findings {
     pub discarded_read_as_zeroes: bool,
     /// Its garbage collection.
     pub collection: ObservedCollection,
-    /// The ends of its units.
+    /// Cause that ends a reclaim unit on this drive.
     pub unit_ends: UnitEnds,
     /// Facts that could not be learned, and why; one sentence each.
     pub notes: Vec<String>,

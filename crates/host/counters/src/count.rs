@@ -41,11 +41,11 @@ pub enum Unit {
 pub struct Count {
     /// Name of the log.
     pub log: &'static str,
-    /// The quantity.
+    /// Quantity that is counted: the host's writes, or the flash's.
     pub quantity: Quantity,
     /// The value, in units.
     pub value: u128,
-    /// The unit.
+    /// Unit of the value.
     pub unit: Unit,
     /// The source of place and unit.
     pub source: &'static str,

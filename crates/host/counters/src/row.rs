@@ -9,11 +9,11 @@ pub struct Row {
     pub log: &'static str,
     /// The drives that have it.
     pub drives: Drives,
-    /// Its place.
+    /// Place in a log page, an attribute or a document.
     pub place: Place,
-    /// The quantity.
+    /// Quantity that stands there.
     pub quantity: Quantity,
-    /// The unit.
+    /// Unit in which it stands there.
     pub unit: Unit,
     /// Whether 0 is a count. Where it is not, a drive that does not count reports 0.
     pub may_be_zero: bool,

@@ -45,7 +45,7 @@ pub enum Reach {
 pub struct Verdict {
     /// The conduit.
     pub conduit: Conduit,
-    /// Its reach.
+    /// Distance that a placement gets by this conduit.
     pub reach: Reach,
     /// A sentence on the finding.
     pub words: String,

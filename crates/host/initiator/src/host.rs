@@ -57,7 +57,7 @@ impl HostOptions {
 pub struct Host {
     address: SocketAddr,
     options: HostOptions,
-    /// The Admin Queue.
+    /// Queue of Admin commands.
     pub admin: Queue,
     /// The I/O queues.
     pub queues: Vec<Queue>,

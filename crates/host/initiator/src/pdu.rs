@@ -70,11 +70,11 @@ impl Default for ConnectionOptions {
 pub struct Pdu {
     /// Its type.
     pub kind: Kind,
-    /// Its flags.
+    /// FLAGS of the common header (TCP, 3.6.1).
     pub flags: u8,
-    /// Its header.
+    /// Header of the PDU's kind, behind the common one.
     pub header: Vec<u8>,
-    /// Its data.
+    /// Data of the PDU, without padding and digests.
     pub data: Vec<u8>,
 }
 

@@ -27,7 +27,7 @@ pub struct Untold {
     pub discarded_bytes: u64,
     /// Bytes asked to be read, where reads are told.
     pub read_bytes: u64,
-    /// Flushes.
+    /// Flushes, of which no sample has a page.
     pub flushes: u64,
 }
 

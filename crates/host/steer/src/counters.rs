@@ -30,13 +30,13 @@ pub struct Counters {
     pub ended_units: Count,
     /// Requests that waited for a rewrite, or for room.
     pub waits: Count,
-    /// Bytes read.
+    /// Bytes that readers of the block device asked for.
     pub read_bytes: Count,
     /// Bytes discarded, zeroes that the drive may keep as holes included.
     pub discarded_bytes: Count,
     /// Bytes of zeroes written by command that the drive may not keep as holes: data of its default handle.
     pub zeroed_bytes: Count,
-    /// Flushes.
+    /// Flush requests of the block device.
     pub flushes: Count,
     /// Requests to write.
     pub writes: Count,

@@ -227,7 +227,7 @@ impl SteeredDrive {
         format!("{path} ({}, serial number {})", self.model, self.serial)
     }
 
-    /// Its model.
+    /// Model number, as Identify Controller gives it.
     pub fn model(&self) -> &str {
         &self.model
     }

@@ -10,7 +10,7 @@ pub const PAGE_BYTES: u64 = 4096;
 pub struct Run {
     /// Their count; at least 1.
     pub pages: u32,
-    /// Their stream.
+    /// Stream that the part goes to.
     pub stream: StreamId,
 }
 
@@ -21,7 +21,7 @@ pub struct Piece {
     pub offset_bytes: u32,
     /// Its length; at least 1.
     pub length_bytes: u32,
-    /// Its stream.
+    /// Stream that the part goes to.
     pub stream: StreamId,
 }
 

@@ -55,7 +55,7 @@ impl ComparedWay {
 /// A measured period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedPeriod {
-    /// Its pair, from 1 on.
+    /// Number of the pair of spans that it belongs to, from 1.
     pub pair: usize,
     /// Its way.
     pub way: ComparedWay,
@@ -76,7 +76,7 @@ pub struct ComparedPeriod {
 pub struct WafOfWays {
     /// As the scheme decides.
     pub steered: f64,
-    /// In one handle.
+    /// Write amplification while all writes went to one handle.
     pub one_handle: f64,
 }
 

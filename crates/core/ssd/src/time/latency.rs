@@ -13,7 +13,7 @@ const DIGITS: u8 = 3;
 pub struct LatencySummary {
     /// Requests answered.
     pub requests: u64,
-    /// The mean.
+    /// Mean latency, in nanoseconds.
     pub mean_ns: f64,
     /// Half took no longer.
     pub p50_ns: u64,

@@ -7,13 +7,13 @@ use super::{latency::LatencySummary, series::Interval};
 /// Latencies by the kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Reads.
+    /// Latency of reads.
     pub read: LatencySummary,
     /// Writes, until they are in the write buffer.
     pub write: LatencySummary,
-    /// Discards.
+    /// Latency of discards.
     pub discard: LatencySummary,
-    /// Flushes.
+    /// Latency of flushes.
     pub flush: LatencySummary,
 }
 
@@ -40,7 +40,7 @@ impl Work {
 /// Flash operations. Garbage collection includes wear levelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlashWork {
-    /// Reads for the host.
+    /// Flash reads that serve the host's reads.
     pub host_reads: Work,
     /// Program operations of the host's pages only, flushed parts included.
     pub host_programs: Work,
@@ -50,7 +50,7 @@ pub struct FlashWork {
     pub collection_reads: Work,
     /// Program operations of copies only.
     pub collection_programs: Work,
-    /// Erases.
+    /// Erases of blocks.
     pub erases: Work,
     /// The part of the time of mixed programs that falls to copies, by pages.
     pub mixed_copies_busy_ns: u64,

@@ -61,7 +61,7 @@ impl Timing {
 pub struct Layout {
     /// Channels of the device. Die `d` is on channel `d mod channels`.
     pub channels: u32,
-    /// Dies on each channel.
+    /// Dies that share a channel's transfers.
     pub dies_per_channel: u32,
     /// Dies a unit is striped over: unit `u` lies on the set `u mod (dies / dies_per_unit)` of
     /// neighbouring dies, and its program operations take the dies of the set in turn.

@@ -47,13 +47,13 @@ pub struct Summary {
     pub steps_back: u64,
     /// The longest of these steps, in nanoseconds; not further than to the first request's time.
     pub longest_step_back_ns: u64,
-    /// Reads.
+    /// Read requests and their bytes.
     pub read: Total,
     /// Writes.
     pub written: Total,
-    /// Discards.
+    /// Discards and their bytes.
     pub discarded: Total,
-    /// Flushes.
+    /// Flush requests.
     pub flushes: u64,
     /// The lowest byte that a request names.
     pub first_byte: u64,

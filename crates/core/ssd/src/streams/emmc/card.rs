@@ -33,7 +33,7 @@ const SECURE_TRIM_MARK: u32 = SECURE | 1;
 pub struct EmmcCommand {
     /// The number: 25 is WRITE_MULTIPLE_BLOCK.
     pub opcode: u8,
-    /// The argument.
+    /// Argument of the command, 32 bits (JESD84-B51, 6.10).
     pub argument: u32,
     /// The argument of the SET_BLOCK_COUNT (CMD23) that a driver sends with it, where it does.
     pub set_block_count: Option<u32>,
@@ -155,7 +155,7 @@ impl EmmcCard {
         }
     }
 
-    /// The device.
+    /// Device behind the card's commands.
     pub fn device(&self) -> &Device {
         &self.device
     }
