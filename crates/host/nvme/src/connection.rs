@@ -4,6 +4,7 @@
 //! go to and from the store at once, the translation layer is then locked a single time for all
 //! writes of the batch, and their answers leave in a single write.
 
+mod account;
 mod authenticating;
 mod batch;
 mod buffer;
@@ -11,16 +12,20 @@ mod commands;
 mod delayed;
 mod fabrics;
 mod offline;
+mod queue;
+mod session;
 mod sliced;
 mod transfers;
+mod transport;
+mod under_way;
 
-use anabranch_security::{Names, Tls};
+use anabranch_security::Tls;
 use std::{net::SocketAddr, sync::Arc};
 
 use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
 use tokio::{
-    io::{self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    io::{self, AsyncRead, AsyncReadExt, AsyncWrite},
     net::TcpStream,
     sync::{
         mpsc::{self, UnboundedReceiver, UnboundedSender},
@@ -29,81 +34,38 @@ use tokio::{
     task,
     time::{self, Duration, MissedTickBehavior},
 };
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use crate::{
     command::Command,
     completion::{Completion, Status},
-    controller::{Controller, ErrorEntry, Notice},
-    options::{MOST_ADMIN_DATA, MOST_PDU_DATA},
-    pdu::{Digests, Encoder, FatalError, Framing, Initialize, Pdu, Side},
+    controller::{ErrorEntry, Notice},
+    pdu::{FatalError, Pdu},
     places::Place,
     target::Target,
-    totals::Tally,
 };
-use authenticating::Authenticating;
-use batch::Batch;
-use buffer::Inbox;
-use delayed::DelayedCompletions;
+use account::Account;
+use batch::Outcome;
 #[doc(hidden)]
 pub use offline::{Offline, converse};
-use sliced::SlicedCommands;
-use transfers::Transfers;
+use queue::SubmissionQueue;
+use session::{HostSession, Role};
+use transport::Transport;
+use under_way::UnderWay;
 
-/// Answers gathered before they are sent (our choice): what bounds a connection's memory.
-const MOST_ANSWERS: usize = 1 << 20;
-/// Bytes of long commands that are taken in before some are done (our choice).
-const MOST_LONG: usize = 512 << 10;
 /// Period between two checks of the host's silence.
 const TICK: Duration = Duration::from_millis(500);
 
-/// The state of a connection: which queue it carries.
-#[derive(Debug, Default)]
-enum Role {
-    /// The host has sent nothing yet.
-    #[default]
-    Fresh,
-    /// PDUs are exchanged, and a Connect is awaited.
-    Unconnected,
-    /// The host must authenticate; then the role behind this is the connection's.
-    Authenticating(Box<Authenticating>),
-    /// The admin queue of a controller.
-    Admin(Arc<Controller>),
-    /// An I/O queue, by its number.
-    Io(Arc<Controller>, u16),
-}
-
+/// One queue of a host, from its first byte to its end.
 #[derive(Debug)]
 pub(crate) struct Connection {
     target: Arc<Target>,
-    /// Our address, as the host reached it; the discovery log reports it.
-    address: SocketAddr,
-    /// Names of the host and subsystem that its TLS key is for.
-    named: Option<Names>,
-    role: Role,
-    framing: Framing,
-    encoder: Encoder,
-    inbox: Inbox,
-    answers: Vec<u8>,
-    transfers: Transfers,
-    batch: Batch,
-    sliced: SlicedCommands,
-    delayed: DelayedCompletions,
-    tally: Tally,
-    /// Bytes of memory it was last known to take, and whether anything has come since the last tick.
-    memory: u64,
-    busy: bool,
-    /// Entries of the submission queue, where the controller is in it, and whether the host wants
-    /// to know.
-    entries: u16,
-    head: u16,
-    flow_control: bool,
-    closing: bool,
-    /// When the host last finished something it had begun.
-    settled_ms: u64,
-    notices: UnboundedSender<Notice>,
-    /// The place among connections, dropped last; `None` without a network.
-    place: Option<Place>,
+    transport: Transport,
+    queue: SubmissionQueue,
+    under_way: UnderWay,
+    account: Account,
+    /// Dropped last, with the place among connections.
+    session: HostSession,
 }
 
 /// Cause of a connection's end.
@@ -149,12 +111,12 @@ pub(crate) async fn serve(
     let (notices, mut notices_in) = mpsc::unbounded_channel();
     let peer = stream.peer_addr().ok();
     let mut connection = Connection::new(target, address, notices);
-    connection.place = Some(place);
+    connection.session.place = Some(place);
     let end = if let Some(tls) = tls {
         let patience = connection.target.options.patience;
         let accepted = tokio::select! {
             biased;
-            Ok(()) = &mut given_up => return connection.log_end(peer, End::GivenUp),
+            Ok(()) = &mut given_up => return connection.session.log_end(peer, End::GivenUp),
             accepted = time::timeout(patience, tls.accept(stream)) => accepted,
         };
         let (stream, named) = match accepted {
@@ -168,7 +130,7 @@ pub(crate) async fn serve(
                 );
             }
         };
-        connection.named = Some(named);
+        connection.session.named = Some(named);
         connection
             .run_in_place(io::split(stream), &mut notices_in, given_up)
             .await
@@ -177,7 +139,9 @@ pub(crate) async fn serve(
             .run_in_place(stream.split(), &mut notices_in, given_up)
             .await
     };
-    connection.log_end(peer, end.err().unwrap_or(End::Closed));
+    connection
+        .session
+        .log_end(peer, end.err().unwrap_or(End::Closed));
     connection.finish();
 }
 
@@ -195,34 +159,13 @@ impl Connection {
         address: SocketAddr,
         notices: UnboundedSender<Notice>,
     ) -> Connection {
-        let framing = Framing {
-            sender: Side::Host,
-            digests: Digests::default(),
-            most_data: MOST_ADMIN_DATA,
-        };
         Connection {
-            inbox: Inbox::new(framing.longest()),
-            transfers: Transfers::default(),
-            batch: Batch::default(),
-            sliced: SlicedCommands::default(),
-            delayed: DelayedCompletions::default(),
-            tally: Tally::default(),
-            memory: 0,
-            busy: false,
-            entries: 1,
-            head: 0,
-            flow_control: true,
-            closing: false,
-            settled_ms: target.now_ms(),
-            named: None,
-            role: Role::Fresh,
-            encoder: Encoder::default(),
-            answers: Vec::new(),
-            place: None,
+            session: HostSession::new(address, notices, target.now_ms()),
+            transport: Transport::default(),
+            queue: SubmissionQueue::default(),
+            under_way: UnderWay::default(),
+            account: Account::default(),
             target,
-            address,
-            framing,
-            notices,
         }
     }
 
@@ -241,32 +184,25 @@ impl Connection {
         }
     }
 
-    /// Keeps the connection's place: its host has connected, and authenticated where it must.
-    fn keep_place(&self) {
-        if let Some(place) = &self.place {
-            place.prove();
-        }
-    }
-
     async fn run(
         &mut self,
         (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
         notices_in: &mut UnboundedReceiver<Notice>,
     ) -> Result<(), End> {
+        let patience = self.target.options.patience;
         let mut ticks = time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let more = match self.process() {
                 Ok(more) => more,
                 Err(error) => {
-                    let pdu = self.inbox.bytes();
-                    Encoder::termination(&mut self.answers, Side::Controller, error, pdu);
-                    self.send(&mut writer).await?;
+                    self.transport.terminate(error);
+                    self.transport.send(&mut writer, patience).await?;
                     return Err(End::Fatal(error));
                 }
             };
-            self.send(&mut writer).await?;
-            if self.closing {
+            self.transport.send(&mut writer, patience).await?;
+            if self.session.closing {
                 return Ok(());
             }
             if more {
@@ -274,6 +210,7 @@ impl Connection {
                 task::yield_now().await;
                 continue;
             }
+            let inbox = &mut self.transport.inbox;
             tokio::select! {
                 biased;
                 // First, so that a host that always has more to read does not outrun its patience.
@@ -283,18 +220,18 @@ impl Connection {
                 }
                 notice = notices_in.recv() => {
                     self.on_notice(notice)?;
-                    while self.answers.len() < MOST_ANSWERS
+                    while !self.transport.is_full()
                         && let Ok(notice) = notices_in.try_recv()
                     {
                         self.on_notice(Some(notice))?;
                     }
                 }
-                read = reader.read(self.inbox.space()), if self.inbox.has_room() => match read? {
+                read = reader.read(inbox.space()), if inbox.has_room() => match read? {
                     0 => return Err(End::Closed),
-                    count => self.inbox.fill(count),
+                    count => self.transport.inbox.fill(count),
                 },
                 // The next slice, after everybody else who has something to do.
-                () = task::yield_now(), if !self.sliced.is_empty() => {}
+                () = task::yield_now(), if !self.under_way.sliced.is_empty() => {}
             }
         }
     }
@@ -309,131 +246,139 @@ impl Connection {
         Ok(())
     }
 
-    async fn send(&mut self, writer: &mut (impl AsyncWriteExt + Unpin)) -> Result<(), End> {
-        if self.answers.is_empty() {
-            return Ok(());
-        }
-        let sent = time::timeout(
-            self.target.options.patience,
-            writer.write_all(&self.answers),
-        );
-        sent.await.map_err(|_| End::Stalled)??;
-        self.answers.clear();
-        // One answer may be as long as all that are gathered before it.
-        self.answers.shrink_to(MOST_ANSWERS);
-        Ok(())
-    }
-
     /// Decodes and performs received PDUs, as far as there is room for answers. Returns whether more
     /// have come.
     fn process(&mut self) -> Result<bool, FatalError> {
         let target = Arc::clone(&self.target);
         // A Format waits for the batches under way; later ones see its new generation.
-        let _gate = match &self.role {
+        let _gate = match &self.session.role {
             Role::Io(..) => Some(target.enter()),
             _ => None,
         };
         let mut pdus = 0;
         let outcome = loop {
-            // Answers that the host does not take must not fill our memory.
-            if self.answers.len() >= MOST_ANSWERS {
+            if self.transport.is_full() {
                 break Ok(true);
             }
             // Commands that were begun come first.
-            if self.sliced.bytes() >= MOST_LONG {
+            if self.under_way.is_full() {
                 break Ok(false);
             }
-            match self.framing.length(self.inbox.bytes()) {
-                Ok(Some(length)) if length <= self.inbox.bytes().len() => {
+            match self.transport.whole() {
+                Ok(Some(length)) => {
                     if let Err(error) = self.pdu(length) {
                         break Err(error);
                     }
-                    self.inbox.take(length);
                     pdus += 1;
                 }
-                Ok(_) => break Ok(false),
+                Ok(None) => break Ok(false),
                 Err(error) => break Err(error),
             }
         };
         let sliced = outcome.is_ok() && self.slice();
         if pdus > 0 || sliced {
-            self.busy = true;
+            self.account.busy = true;
             self.perform_batch();
-            if !matches!(self.role, Role::Unconnected | Role::Authenticating(_)) {
-                self.settled_ms = target.now_ms();
-            }
+            self.session.settle(target.now_ms());
         }
-        self.inbox.make_room();
-        self.account();
+        self.transport.inbox.make_room();
+        self.report_memory();
         outcome
     }
 
+    /// Performs one slice of a long command. Returns whether there was one.
+    fn slice(&mut self) -> bool {
+        let UnderWay { sliced, batch, .. } = &mut self.under_way;
+        if sliced.is_empty() {
+            return false;
+        }
+        let counted = (batch, &mut self.account.tally);
+        let host = self.session.role.host_key();
+        let performed = sliced.slice(&self.target, host, counted);
+        if let Some(Err((command, status))) = performed {
+            self.fail(&command, status);
+        }
+        performed.is_some()
+    }
+
+    /// Ends a batch: performs its changes on the translation layer, and answers its commands.
+    fn perform_batch(&mut self) {
+        let Role::Io(controller, _) = &self.session.role else {
+            return;
+        };
+        let host = controller.host_key();
+        controller.seen(self.target.now_ms());
+        self.account.settle(&self.target);
+        self.target.report_losses();
+        if self.under_way.batch.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.under_way.batch);
+        batch.perform(&self.target, host, &self.session.notices);
+        for (command, outcome) in batch.outcomes() {
+            match outcome {
+                Outcome::Continued => {}
+                Outcome::Succeeded => self.succeed(command, 0),
+                Outcome::Delayed(tag) => self.under_way.delayed.answer_later(tag, command),
+                Outcome::Failed(status) => self.fail(command, status),
+                Outcome::SliceFailed(status) => {
+                    self.under_way.sliced.give_up();
+                    self.fail(command, status);
+                }
+            }
+        }
+        batch.clear();
+        self.under_way.batch = batch;
+    }
+
     /// Reports the connection's memory to the target.
-    fn account(&mut self) {
-        let bytes = self.inbox.capacity()
-            + self.answers.capacity()
-            + self.transfers.bytes()
-            + self.batch.bytes()
-            + self.sliced.bytes()
-            + self.delayed.bytes();
-        let before = std::mem::replace(&mut self.memory, bytes as u64);
-        self.target.takes_memory(before, self.memory);
+    fn report_memory(&mut self) {
+        let bytes = self.transport.bytes() + self.under_way.bytes();
+        self.account.takes_memory(&self.target, bytes);
     }
 
     /// Frees memory that an idle connection does not need.
     fn shrink(&mut self) {
-        if std::mem::take(&mut self.busy) {
-            return;
-        }
-        self.inbox.shrink();
-        self.transfers.shrink();
-        self.batch.shrink();
-        self.sliced.shrink();
-        self.delayed.shrink();
-        self.answers = Vec::new();
-        self.account();
-    }
-
-    /// Refuses more commands under way than the queue has entries.
-    fn check_entries(&self) -> Result<(), FatalError> {
-        let under_way =
-            self.batch.len() + self.delayed.len() + self.sliced.len() + self.transfers.len();
-        // Event Requests are not counted: they have a limit of their own.
-        if under_way > usize::from(self.entries) {
-            Err(FatalError::sequence())
-        } else {
-            Ok(())
+        if self.account.was_idle() {
+            self.transport.shrink();
+            self.under_way.shrink();
+            self.report_memory();
         }
     }
 
     /// Performs one PDU, which lies whole at the front of the inbox.
     fn pdu(&mut self, length: usize) -> Result<(), FatalError> {
         // The inbox is not touched while a PDU of it is read; it comes back at once.
-        let inbox = std::mem::take(&mut self.inbox);
+        let mut inbox = std::mem::take(&mut self.transport.inbox);
         let pdu = inbox.bytes().get(..length).unwrap_or_default();
-        let result = self.framing.decode(pdu);
-        let result = result.and_then(|pdu| self.perform(pdu));
-        self.inbox = inbox;
-        if self.inbox.longest() < self.framing.longest() {
-            self.inbox.grow(self.framing.longest());
+        let pdu = self.transport.framing.decode(pdu);
+        let result = pdu.and_then(|pdu| self.perform(pdu));
+        // A PDU at fault stays: the termination request repeats its beginning.
+        if result.is_ok() {
+            inbox.take(length);
         }
+        if inbox.longest() < self.transport.framing.longest() {
+            inbox.grow(self.transport.framing.longest());
+        }
+        self.transport.inbox = inbox;
         result
     }
 
     fn perform(&mut self, pdu: Pdu<'_>) -> Result<(), FatalError> {
-        match (pdu, &self.role) {
+        match (pdu, &self.session.role) {
             (Pdu::InitializeRequest(wanted), Role::Fresh) => {
-                self.initialize(wanted);
+                self.transport.initialize(wanted);
+                self.session.role = Role::Unconnected;
                 Ok(())
             }
             (Pdu::Termination(_), _) => {
-                self.closing = true;
+                self.session.closing = true;
                 Ok(())
             }
             (_, Role::Fresh) | (Pdu::InitializeRequest(_), _) => Err(FatalError::sequence()),
             (Pdu::Command { entry, data }, _) => {
-                self.check_entries()?;
-                self.head = (self.head + 1) % self.entries.max(1);
+                self.queue.bound(self.under_way.len())?;
+                self.queue.advance();
                 self.command(&Command::of(&entry), data)
             }
             (Pdu::HostData { transfer, data }, _) => self.host_data(transfer, data),
@@ -441,37 +386,19 @@ impl Connection {
         }
     }
 
-    fn initialize(&mut self, wanted: Initialize) {
-        let granted = Initialize {
-            version: 0,
-            alignment: 0,
-            digests: wanted.digests,
-            limit: MOST_PDU_DATA,
-        };
-        Encoder::initialize(&mut self.answers, Side::Controller, granted);
-        self.encoder = Encoder {
-            digests: wanted.digests,
-            alignment: wanted.alignment,
-        };
-        self.framing.digests = wanted.digests;
-        self.role = Role::Unconnected;
-    }
-
     /// Answers a command.
     fn complete(&mut self, completion: Completion) {
-        let head = if self.flow_control { self.head } else { 0 };
-        let completion = Completion {
-            queue_head: head,
+        self.transport.respond(&Completion {
+            queue_head: self.queue.head(),
             ..completion
-        };
-        self.encoder
-            .response(&mut self.answers, &completion.to_bytes());
+        });
     }
 
-    /// Answers a command that succeeded without a result.
-    fn succeed(&mut self, identifier: u16) {
+    /// Answers a command that succeeded.
+    fn succeed(&mut self, command: &Command, result: u64) {
         self.complete(Completion {
-            identifier,
+            result,
+            identifier: command.identifier,
             ..Completion::default()
         });
     }
@@ -482,14 +409,9 @@ impl Connection {
     }
 
     fn fail_with(&mut self, command: &Command, status: Status, result: u64) {
-        self.tally.failed += 1;
+        self.account.tally.failed += 1;
         debug!(opcode = command.opcode, ?status, "command failed");
-        let (controller, queue) = match &self.role {
-            Role::Admin(controller) => (Some(controller), 0),
-            Role::Io(controller, queue) => (Some(controller), *queue),
-            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => (None, 0),
-        };
-        if let Some(controller) = controller {
+        if let Some((controller, queue)) = self.session.role.connected() {
             controller.record_error(ErrorEntry {
                 count: 0,
                 queue,
@@ -511,61 +433,25 @@ impl Connection {
     /// Ends the connection when the host has been silent, or has left a handshake, a PDU or data asked for unfinished,
     /// for too long. Other PDUs renew none of these times.
     fn check_patience(&mut self) -> Result<(), End> {
-        let begun = match &self.role {
-            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => true,
-            _ => !self.inbox.bytes().is_empty(),
-        };
         let now_ms = self.target.now_ms();
-        if !begun {
-            self.settled_ms = now_ms;
+        if self.transport.inbox.bytes().is_empty() {
+            self.session.settle(now_ms);
         }
-        // SlicedCommand commands hold the inbox up: the data may lie there.
-        if self.sliced.bytes() >= MOST_LONG {
-            self.transfers.forgive(now_ms);
+        // Sliced commands hold the inbox up: the data may lie there.
+        if self.under_way.is_full() {
+            self.under_way.transfers.forgive(now_ms);
         }
-        let patience_ms = self.target.options.patience.as_millis() as u64;
-        let stalled = self.transfers.stalled_since_ms().unwrap_or(now_ms);
-        if now_ms.saturating_sub(self.settled_ms.min(stalled)) > patience_ms {
-            return Err(End::Stalled);
-        }
-        match &self.role {
-            Role::Admin(controller) if controller.is_silent(now_ms, self.target.options.idle) => {
-                Err(End::Silent)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Logs the cause of the connection's end.
-    fn log_end(&self, peer: Option<SocketAddr>, end: End) {
-        let (host, queue) = match self.role.behind() {
-            Role::Admin(controller) => (controller.host_name.as_str(), 0),
-            Role::Io(controller, queue) => (controller.host_name.as_str(), *queue),
-            _ => ("", 0),
-        };
-        match end {
-            End::Closed => info!(?peer, host, queue, "connection ended"),
-            end => warn!(?peer, host, queue, reason = %end, "connection dropped"),
-        }
+        let stalled_ms = self.under_way.transfers.stalled_since_ms();
+        let times_ms = (now_ms, stalled_ms.unwrap_or(now_ms));
+        self.session.check_patience(times_ms, &self.target.options)
     }
 
     /// Gives up all that the connection held.
     fn finish(mut self) {
-        self.transfers.abandon(&self.target, &self.role);
-        self.target.totals.add(&self.tally);
-        self.target.takes_memory(self.memory, 0);
-        match self.role.behind() {
-            Role::Admin(controller) => {
-                controller.end();
-                // IMPORTANT: its number is free last: another that had it would be taken for this one.
-                // A host that never authenticated holds nothing to be reset.
-                if controller.is_io() && controller.is_proven() {
-                    self.target.reset(controller);
-                }
-                self.target.controllers().remove(controller.id);
-            }
-            Role::Io(controller, queue) => controller.remove_queue(*queue, &self.notices),
-            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => {}
-        }
+        let transfers = &mut self.under_way.transfers;
+        transfers.abandon(&self.target, &self.session.role);
+        self.account.settle(&self.target);
+        self.account.takes_memory(&self.target, 0);
+        self.session.end(&self.target);
     }
 }

@@ -1,14 +1,18 @@
 //! A queue whose host has not authenticated yet: AUTH_Send and AUTH_Receive (§6.1, §6.2).
 
-use anabranch_security::{Exchange, SECURITY_PROTOCOL, SPECIFIC};
+use anabranch_security::{Exchange, Keys, SECURITY_PROTOCOL, SPECIFIC};
 use tracing::{info, warn};
 
-use super::{Connection, Role, fabrics::Refusal};
+use super::{
+    fabrics::Refusal,
+    session::{HostSession, Role},
+};
 use crate::{
-    command::Command,
+    command::{Command, fabrics},
     completion::{Answer, Status},
     connect::ConnectData,
     controller::Purpose,
+    target::Target,
     wire::{u8_at, u32_at},
 };
 
@@ -40,11 +44,12 @@ impl Role {
     }
 }
 
-impl Connection {
+impl HostSession {
     /// The authentication that a host must pass before it may use what it connects to. Discovery reports where the
     /// drive is, to hosts that are named.
     pub(super) fn exchange(
         &self,
+        keys: &Keys,
         purpose: Purpose,
         who: &ConnectData,
     ) -> Result<Option<Exchange>, Refusal> {
@@ -55,11 +60,7 @@ impl Connection {
                 &"its TLS key is another host's, or is for another subsystem",
             ));
         }
-        let exchange = self
-            .target
-            .options
-            .keys
-            .exchange(&who.host_name, &who.subsystem);
+        let exchange = keys.exchange(&who.host_name, &who.subsystem);
         let exchange = exchange.map_err(|why| Refusal::host(&why))?;
         Ok(exchange.filter(|_| purpose == Purpose::Io))
     }
@@ -73,6 +74,7 @@ impl Connection {
     /// AUTH_Send brings a message of the host, AUTH_Receive takes one of ours.
     pub(super) fn authenticate(
         &mut self,
+        target: &Target,
         kind: u8,
         command: &Command,
         data: &[u8],
@@ -86,7 +88,7 @@ impl Connection {
             return Err(Status::INVALID_FIELD);
         }
         let length = u32_at(entry, 44) as usize;
-        let answer = if kind == crate::command::fabrics::AUTHENTICATION_SEND {
+        let answer = if kind == fabrics::AUTHENTICATION_SEND {
             if length != data.len() {
                 return Err(Status::INVALID_FIELD);
             }
@@ -103,21 +105,21 @@ impl Connection {
             }
             Answer::Data(given, 0)
         };
-        self.conclude();
+        self.conclude(target);
         Ok(answer)
     }
 
     /// Takes the controller's place among hosts, or the number of an I/O queue, if nobody has it.
-    fn takes_place(&self, role: &Role) -> bool {
+    fn takes_place(&self, target: &Target, role: &Role) -> bool {
         match role {
-            Role::Admin(controller) => self.target.controllers().prove(controller),
+            Role::Admin(controller) => target.controllers().prove(controller),
             Role::Io(controller, queue) => controller.add_queue(*queue, &self.notices),
             _ => true,
         }
     }
 
     /// Admits a host that has authenticated. One that has failed is dropped when the answer is sent.
-    fn conclude(&mut self) {
+    fn conclude(&mut self, target: &Target) {
         let Role::Authenticating(authenticating) = &mut self.role else {
             return;
         };
@@ -125,13 +127,9 @@ impl Connection {
             return;
         };
         let role = std::mem::take(&mut authenticating.role);
-        let (host, queue) = match &role {
-            Role::Admin(controller) => (controller.host_name.clone(), 0),
-            Role::Io(controller, queue) => (controller.host_name.clone(), *queue),
-            _ => (String::new(), 0),
-        };
+        let (host, queue) = role.names();
         let refused = match outcome {
-            Ok(()) if self.takes_place(&role) => {
+            Ok(()) if self.takes_place(target, &role) => {
                 info!(host, queue, "authenticated");
                 self.role = role;
                 self.keep_place();

@@ -7,7 +7,6 @@ use anabranch_ssd::{
 };
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Connection, Role};
 use crate::{
     command::Command,
     completion::Status,
@@ -39,6 +38,21 @@ struct Item {
     change: Option<Change>,
 }
 
+/// Outcome of a change for its command.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Outcome {
+    /// More slices of the command follow.
+    Continued,
+    /// The command has succeeded.
+    Succeeded,
+    /// It will have, when the clock reports this tag.
+    Delayed(u64),
+    /// The command has failed.
+    Failed(Status),
+    /// It has failed before its last slice.
+    SliceFailed(Status),
+}
+
 /// Changes gathered over a batch, in order.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -49,6 +63,10 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Changes there are.
     pub(super) fn len(&self) -> usize {
         self.items.len()
@@ -102,13 +120,58 @@ impl Batch {
         });
     }
 
-    /// Performs the changes on the translation layer, under one lock. Returns whether any data must be made safe.
-    fn perform(
+    /// Performs the changes on the translation layer, under one lock, then makes safe and zeroes what they ask for.
+    pub(super) fn perform(
         &mut self,
         target: &Target,
         host: StreamHost,
         notices: &UnboundedSender<Notice>,
-    ) -> bool {
+    ) {
+        self.change_pages(target, host, notices);
+        let flushed = if self.items.iter().any(|item| item.flush) {
+            tokio::task::block_in_place(|| target.store.flush())
+        } else {
+            Ok(())
+        };
+        for (item, status) in self.items.iter().zip(&mut self.results) {
+            if !status.is_success() {
+                continue;
+            }
+            if let Some(Change::Discard(bytes)) = item.change {
+                *status = target.zero(item.scope(host), bytes, item.pages);
+            } else if item.flush && flushed.is_err() {
+                *status = Status::INTERNAL;
+            }
+        }
+    }
+
+    /// Outcomes of the changes that were performed, in order, each with its command.
+    pub(super) fn outcomes(&self) -> impl Iterator<Item = (&Command, Outcome)> {
+        let results = self.results.iter().zip(&self.tags);
+        let all = self.items.iter().zip(results);
+        all.map(|(item, (&status, &tag))| {
+            let outcome = match (status.is_success(), item.last) {
+                (true, true) if tag == 0 => Outcome::Succeeded,
+                (true, true) => Outcome::Delayed(tag),
+                (true, false) => Outcome::Continued,
+                (false, true) => Outcome::Failed(status),
+                (false, false) => Outcome::SliceFailed(status),
+            };
+            (&item.command, outcome)
+        })
+    }
+
+    /// Forgets the changes that were performed.
+    pub(super) fn clear(&mut self) {
+        self.items.clear();
+    }
+
+    fn change_pages(
+        &mut self,
+        target: &Target,
+        host: StreamHost,
+        notices: &UnboundedSender<Notice>,
+    ) {
         let now_ms = target.now_ms();
         let mut drive = target.drive();
         drive.advance(now_ms);
@@ -118,11 +181,8 @@ impl Batch {
             flash.pass(clock.now_ns());
         }
         for item in &self.items {
-            let scope = Scope {
-                namespace: item.command.namespace,
-                host,
-            };
-            let status = target.recorded(apply(target, &mut drive, scope, item));
+            let applied = apply(target, &mut drive, item.scope(host), item);
+            let status = target.recorded(applied);
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
                 (Some(clock), Some(flash)) if status.is_success() => {
@@ -142,11 +202,18 @@ impl Batch {
         if drive.is_read_only() {
             target.recorded(Err(Status::WRITE_PROTECTED));
         }
-        self.items.iter().any(|item| item.flush)
     }
 }
 
 impl Item {
+    #[inline]
+    fn scope(&self, host: StreamHost) -> Scope {
+        Scope {
+            namespace: self.command.namespace,
+            host,
+        }
+    }
+
     /// Reports a command to the flash, which knows it by `tag`.
     fn time(&self, flash: &mut Flash, tag: u64) -> u64 {
         let pages = self.pages.count;
@@ -177,55 +244,5 @@ fn apply(
         Some(Change::Write(hint)) => drive.write(scope, target.still(scope, hint), item.pages),
         Some(Change::Discard(_)) => drive.discard(item.pages),
         None => Ok(()),
-    }
-}
-
-impl Connection {
-    /// Ends a batch: performs its changes on the translation layer, and answers its commands.
-    pub(super) fn perform_batch(&mut self) {
-        let Role::Io(controller, _) = &self.role else {
-            return;
-        };
-        let host = controller.host_key();
-        controller.seen(self.target.now_ms());
-        self.target.totals.add(&std::mem::take(&mut self.tally));
-        self.target.report_losses();
-        if self.batch.items.is_empty() {
-            return;
-        }
-        let mut batch = std::mem::take(&mut self.batch);
-        let flush = batch.perform(&self.target, host, &self.notices);
-        let flushed = if flush {
-            tokio::task::block_in_place(|| self.target.store.flush())
-        } else {
-            Ok(())
-        };
-        let outcomes = batch.results.iter().zip(&batch.tags);
-        for (item, (&result, &tag)) in batch.items.iter().zip(outcomes) {
-            let result = match item.change {
-                Some(Change::Discard(bytes)) if result.is_success() => {
-                    let scope = self.scope(&item.command);
-                    self.target.zero(scope, bytes, item.pages)
-                }
-                _ => result,
-            };
-            if !item.last {
-                if !result.is_success() {
-                    self.give_up_sliced(&item.command, result);
-                }
-                continue;
-            }
-            let status = match &flushed {
-                Err(_) if item.flush && result.is_success() => Status::INTERNAL,
-                _ => result,
-            };
-            match (status.is_success(), tag) {
-                (true, 0) => self.succeed(item.command.identifier),
-                (true, tag) => self.delayed.answer_later(tag, &item.command),
-                (false, _) => self.fail(&item.command, status),
-            }
-        }
-        batch.items.clear();
-        self.batch = batch;
     }
 }

@@ -1,18 +1,19 @@
 //! Commands of a connection: where their data are, and who performs them.
 
-use anabranch_ssd::streams::{Scope, StreamHost};
+use std::convert::Infallible;
 
 use super::{
-    Connection, Role,
+    Connection,
     batch::Change,
+    delayed::Rest,
+    session::Role,
     sliced::Doing,
     transfers::{Pending, Sink, Wanted, is_same},
 };
 use crate::{
     admin,
     command::{ALL_NAMESPACES, Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
-    completion::{Answer, Completion, Status},
-    controller::Controller,
+    completion::{Answer, Status},
     drive::{Hint, Mode, touched},
     extent::Extent,
     io,
@@ -28,7 +29,7 @@ impl Connection {
     /// Performs a command, or asks for its data first.
     pub(super) fn command(&mut self, command: &Command, data: Data<'_>) -> Result<(), FatalError> {
         let checked = self.check(command);
-        let performed = match (&self.role, command.opcode) {
+        let performed = match (&self.session.role, command.opcode) {
             _ if checked.is_err() => checked.map(|()| None),
             (_, fabrics::OPCODE) => self.small(command, data),
             (Role::Io(..), nvm::WRITE | nvm::COMPARE) => self.large(command, data),
@@ -59,13 +60,13 @@ impl Connection {
             return Err(Status::INVALID_FIELD);
         }
         let (mode, opcode) = (self.target.mode, command.opcode);
-        let known = match &self.role {
+        let known = match &self.session.role {
             _ if opcode == fabrics::OPCODE => true,
             Role::Admin(controller) => admin::has_opcode(controller.is_io(), mode, opcode),
             Role::Io(..) => admin::has_io_opcode(mode, opcode),
             Role::Fresh | Role::Unconnected | Role::Authenticating(_) => true,
         };
-        match &self.role {
+        match &self.session.role {
             _ if !known => Err(Status::INVALID_OPCODE),
             // After a shutdown nothing is served but by a reset (§3.6.2).
             Role::Io(controller, _) if opcode != fabrics::OPCODE && !controller.is_serving() => {
@@ -78,7 +79,7 @@ impl Connection {
     /// The data of a command that came in its capsule; `None` if they are to be asked for.
     fn capsule<'a>(&self, command: &Command, data: Data<'a>) -> Result<Option<&'a [u8]>, Status> {
         // What a capsule may carry: of I/O commands, IOCCSZ less the entry; of all others, 8 KiB.
-        let most = match &self.role {
+        let most = match &self.session.role {
             Role::Io(..) => self.target.options.in_capsule_bytes,
             _ => MOST_ADMIN_DATA,
         };
@@ -100,7 +101,8 @@ impl Connection {
 
     /// Write and Compare: data that are not kept.
     fn large(&mut self, command: &Command, data: Data<'_>) -> Result<Option<Wanted>, Status> {
-        let (namespace, Extent { at, length }) = io::transfer(self.controller()?, command)?;
+        let (namespace, Extent { at, length }) =
+            io::transfer(self.session.role.controller()?, command)?;
         if u64::from(command.data.length()?) != length {
             return Err(Status::SGL_LENGTH);
         }
@@ -125,9 +127,12 @@ impl Connection {
             Sink::Write { hint, reported, .. } => {
                 let extent = Extent { at, length };
                 let write = |store: &Store| store.write(at, bytes);
-                let put = self
-                    .target
-                    .put((self.scope(command), *hint), extent, reported, write);
+                let put = self.target.put(
+                    (self.session.scope(command), *hint),
+                    extent,
+                    reported,
+                    write,
+                );
                 if let Err(status) = put {
                     self.wrote_part(command, &sink, length);
                     return Err(status);
@@ -139,8 +144,33 @@ impl Connection {
         Ok(None)
     }
 
+    /// Asks for a command's data, now or when there is memory for them.
+    fn ask(&mut self, command: &Command, wanted: Wanted) -> Result<(), FatalError> {
+        let transfers = &mut self.under_way.transfers;
+        self.queue.bound(transfers.len() + 1)?;
+        transfers.want(command, wanted);
+        transfers.ask(self.target.now_ms(), &mut self.transport);
+        Ok(())
+    }
+
+    /// Takes data that have come.
+    pub(super) fn host_data(
+        &mut self,
+        transfer: Transfer,
+        data: Data<'_>,
+    ) -> Result<(), FatalError> {
+        let transfers = &mut self.under_way.transfers;
+        let whole = transfers.take(&self.target, &self.session.role, transfer, data)?;
+        if let Some(pending) = whole {
+            self.transferred(pending);
+            let transfers = &mut self.under_way.transfers;
+            transfers.ask(self.target.now_ms(), &mut self.transport);
+        }
+        Ok(())
+    }
+
     /// A command's data have all come, one way or the other.
-    pub(super) fn transferred(&mut self, pending: Pending) {
+    fn transferred(&mut self, pending: Pending) {
         let was_erased = pending.was_erased();
         let Pending {
             command,
@@ -165,29 +195,8 @@ impl Connection {
     /// The data of a write that failed may be in the store in part.
     fn wrote_part(&self, command: &Command, sink: &Sink, length: u64) {
         if let Sink::Write { at, hint, .. } = sink {
-            let scope = self.scope(command);
+            let scope = self.session.scope(command);
             self.target.wrote_part(scope, *hint, *at, length);
-        }
-    }
-
-    /// The host at a command's namespace, as the key of streams.
-    pub(super) fn scope(&self, command: &Command) -> Scope {
-        let host = match &self.role {
-            Role::Admin(controller) | Role::Io(controller, _) => controller.host_key(),
-            Role::Fresh | Role::Unconnected | Role::Authenticating(_) => StreamHost::Anonymous(0),
-        };
-        Scope {
-            namespace: command.namespace,
-            host,
-        }
-    }
-
-    /// The controller that commands are for.
-    pub(super) fn controller(&self) -> Result<&Controller, Status> {
-        match &self.role {
-            Role::Admin(controller) | Role::Io(controller, _) => Ok(controller),
-            Role::Fresh | Role::Unconnected => Err(Status::COMMAND_SEQUENCE),
-            Role::Authenticating(_) => Err(Status::AUTHENTICATION_REQUIRED),
         }
     }
 
@@ -195,15 +204,17 @@ impl Connection {
     fn took(&mut self, command: &Command, sink: Sink, length: u64) {
         match sink {
             Sink::Write { at, hint, .. } => {
-                self.tally.writes += 1;
-                self.tally.written_bytes += length;
+                self.account.tally.writes += 1;
+                self.account.tally.written_bytes += length;
                 let pages = touched(at, length, self.target.page_bytes);
-                self.batch.change(command, pages, Change::Write(hint));
+                self.under_way
+                    .batch
+                    .change(command, pages, Change::Write(hint));
             }
             Sink::Compare { differ: true, .. } => self.fail(command, Status::COMPARE_FAILURE),
             _ => {
-                self.tally.reads += 1;
-                self.succeed(command.identifier);
+                self.account.tally.reads += 1;
+                self.succeed(command, 0);
             }
         }
     }
@@ -216,7 +227,7 @@ impl Connection {
         match (command.directive(), self.target.mode) {
             ((0, _), _) => Ok(Hint::None),
             ((1, identifier), Mode::Streams) => {
-                if self.target.is_streaming(self.scope(command)) {
+                if self.target.is_streaming(self.session.scope(command)) {
                     Ok(Hint::Stream(identifier))
                 } else {
                     Err(Status::INVALID_FIELD)
@@ -228,8 +239,8 @@ impl Connection {
     }
 
     /// Read: data go from the store to the answers.
-    pub(super) fn read(&mut self, command: &Command) -> Result<(), Status> {
-        let (_, Extent { at, length }) = io::transfer(self.controller()?, command)?;
+    fn read(&mut self, command: &Command) -> Result<(), Status> {
+        let (_, Extent { at, length }) = io::transfer(self.session.role.controller()?, command)?;
         let Descriptor::Transport { length: room } = command.data else {
             // Data in a capsule go one way (TCP §3.3.2).
             return Err(Status::SGL_TYPE);
@@ -237,32 +248,47 @@ impl Connection {
         if u64::from(room) != length {
             return Err(Status::SGL_LENGTH);
         }
-        let begin = self.answers.len();
-        let mut read = Ok(());
-        let store = &self.target.store;
         // Without flow control a success needs no completion (TCP §3.6.2.9, SUCCESS).
-        let success = !self.flow_control;
-        let transfer = Transfer {
-            command: command.identifier,
-            tag: 0,
-            offset: 0,
-            length: length as u32,
-            last: true,
-        };
-        self.encoder
-            .controller_data(&mut self.answers, transfer, success, |slot| {
-                read = store.read(at, slot);
-            });
-        if read.is_err() {
-            self.answers.truncate(begin);
-            return Err(Status::INTERNAL);
-        }
-        self.tally.reads += 1;
-        self.tally.read_bytes += length;
+        let success = !self.queue.has_flow_control();
+        let store = &self.target.store;
+        let answer = (command.identifier, length as u32);
+        let read = self
+            .transport
+            .data(answer, success, |slot| store.read(at, slot));
+        read.map_err(|_| Status::INTERNAL)?;
+        self.account.tally.reads += 1;
+        self.account.tally.read_bytes += length;
         if !success {
-            self.succeed(command.identifier);
+            self.succeed(command, 0);
         }
         Ok(())
+    }
+
+    /// Delays a read until the flash has delivered its pages.
+    fn read_later(&mut self, command: &Command) -> Result<(), Status> {
+        let (_, Extent { at, length }) = io::transfer(self.session.role.controller()?, command)?;
+        let pages = touched(at, length, self.target.page_bytes);
+        if let Some(clock) = &self.target.clock {
+            self.under_way.delayed.read_later(
+                (&self.target, clock),
+                &self.session.notices,
+                (command, pages),
+            );
+        }
+        Ok(())
+    }
+
+    /// Completes a command whose time has come.
+    pub(super) fn due(&mut self, tag: u64) {
+        match self.under_way.delayed.due(tag) {
+            Some(Rest::Answer(command)) => self.succeed(&command, 0),
+            Some(Rest::Read(command)) => {
+                if let Err(status) = self.read(&command) {
+                    self.fail(&command, status);
+                }
+            }
+            None => {}
+        }
     }
 
     /// All other commands: what data they bring is short, and kept until it is all there.
@@ -305,13 +331,13 @@ impl Connection {
         if command.opcode == fabrics::OPCODE {
             return self.fabrics(command, data);
         }
-        let result = match &self.role {
+        let result = match &self.session.role {
             Role::Admin(controller) => {
                 controller.seen(self.target.now_ms());
                 let admin = admin::Request {
                     target: &self.target,
                     controller,
-                    address: self.address,
+                    address: self.session.address,
                     command,
                     data,
                 };
@@ -339,11 +365,7 @@ impl Connection {
 
     pub(super) fn answer(&mut self, command: &Command, result: Result<Answer, Status>) {
         match result {
-            Ok(Answer::Done(result)) => self.complete(Completion {
-                result,
-                identifier: command.identifier,
-                ..Completion::default()
-            }),
+            Ok(Answer::Done(result)) => self.succeed(command, result),
             Ok(Answer::Data(bytes, result)) => self.answer_data(command, &bytes, result),
             Ok(Answer::Later) => {}
             Err(status) => self.fail(command, status),
@@ -357,25 +379,15 @@ impl Connection {
             Descriptor::Transport { .. } => return self.fail(command, Status::INVALID_FIELD),
             _ => return self.fail(command, Status::SGL_TYPE),
         };
-        let transfer = Transfer {
-            command: command.identifier,
-            tag: 0,
-            offset: 0,
-            length,
-            last: true,
-        };
         if length > 0 {
-            self.encoder
-                .controller_data(&mut self.answers, transfer, false, |slot| {
-                    let kept = slot.len().min(bytes.len());
-                    slot[..kept].copy_from_slice(&bytes[..kept]);
-                });
+            let answer = (command.identifier, length);
+            let Ok(()) = self.transport.data::<Infallible>(answer, false, |slot| {
+                let kept = slot.len().min(bytes.len());
+                slot[..kept].copy_from_slice(&bytes[..kept]);
+                Ok(())
+            });
         }
-        self.complete(Completion {
-            result,
-            identifier: command.identifier,
-            ..Completion::default()
-        });
+        self.succeed(command, result);
     }
 
     /// I/O commands besides Read, Write and Compare.
@@ -383,25 +395,30 @@ impl Connection {
         match command.opcode {
             nvm::FLUSH => {
                 if command.namespace != ALL_NAMESPACES {
-                    self.controller()?.namespace(command.namespace)?;
+                    self.session
+                        .role
+                        .controller()?
+                        .namespace(command.namespace)?;
                 }
-                self.batch.end(command, true);
+                self.under_way.batch.end(command, true);
                 Ok(Answer::Later)
             }
             nvm::WRITE_ZEROES => self.write_zeroes(command),
             nvm::DATASET_MANAGEMENT => self.deallocate(command, data),
             nvm::VERIFY => {
-                let (namespace, blocks) = io::extent(self.controller()?, command)?;
-                self.tally.reads += 1;
-                self.tally.read_bytes += blocks.length;
-                self.begin_sliced(command, Doing::Verify, (namespace, vec![blocks]));
+                let (namespace, blocks) = io::extent(self.session.role.controller()?, command)?;
+                self.account.tally.reads += 1;
+                self.account.tally.read_bytes += blocks.length;
+                self.under_way
+                    .sliced
+                    .begin(command, Doing::Verify, (namespace, vec![blocks]));
                 Ok(Answer::Later)
             }
             nvm::IO_MANAGEMENT_RECEIVE => {
-                io::management_receive(&self.target, self.controller()?, command)
+                io::management_receive(&self.target, self.session.role.controller()?, command)
             }
             nvm::IO_MANAGEMENT_SEND => {
-                io::management_send(&self.target, self.controller()?, command, data)
+                io::management_send(&self.target, self.session.role.controller()?, command, data)
             }
             _ => Err(Status::INVALID_OPCODE),
         }
@@ -410,25 +427,27 @@ impl Connection {
     /// Zeroes count as written pages, as data would; with DEAC they are deallocated.
     fn write_zeroes(&mut self, command: &Command) -> Result<Answer, Status> {
         let hint = self.hint(command)?;
-        let (namespace, blocks) = io::extent(self.controller()?, command)?;
+        let (namespace, blocks) = io::extent(self.session.role.controller()?, command)?;
         let doing = match command.dword(12) >> 25 & 1 {
             0 => Doing::Zero(hint),
             _ => Doing::Discard,
         };
-        self.begin_sliced(command, doing, (namespace, vec![blocks]));
+        self.under_way
+            .sliced
+            .begin(command, doing, (namespace, vec![blocks]));
         Ok(Answer::Later)
     }
 
     /// Dataset Management: deallocates, and takes all other advice without following it.
     fn deallocate(&mut self, command: &Command, data: &[u8]) -> Result<Answer, Status> {
-        let ranges = io::ranges(self.controller()?, command, data)?;
+        let ranges = io::ranges(self.session.role.controller()?, command, data)?;
         if command.dword(11) & io::DEALLOCATE == 0 {
             return Ok(Answer::Done(0));
         }
         if self.target.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
-        self.begin_sliced(command, Doing::Discard, ranges);
+        self.under_way.sliced.begin(command, Doing::Discard, ranges);
         Ok(Answer::Later)
     }
 }

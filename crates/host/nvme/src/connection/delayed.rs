@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::Connection;
-use crate::{command::Command, completion::Status, drive::touched, extent::Extent, io};
+use anabranch_ssd::PageRange;
+use tokio::sync::mpsc::UnboundedSender;
 
-/// Batch that is left when a command's time has come.
+use crate::{clock::Clock, command::Command, controller::Notice, target::Target};
+
+/// Rest of a command whose time has come.
 #[derive(Debug, Clone, Copy)]
-enum Rest {
+pub(super) enum Rest {
     /// Read data, and answer.
     Read(Command),
+    /// Answer.
     Answer(Command),
 }
 
@@ -37,19 +40,17 @@ impl DelayedCompletions {
     pub(super) fn answer_later(&mut self, tag: u64, command: &Command) {
         self.0.insert(tag, Rest::Answer(*command));
     }
-}
 
-impl Connection {
     /// Delays a read until the flash has delivered its pages.
-    pub(super) fn read_later(&mut self, command: &Command) -> Result<(), Status> {
-        let (_, Extent { at, length }) = io::transfer(self.controller()?, command)?;
-        let pages = touched(at, length, self.target.page_bytes);
-        let Some(clock) = &self.target.clock else {
-            return Ok(());
-        };
-        let tag = clock.tag(&self.notices);
-        self.delayed.0.insert(tag, Rest::Read(*command));
-        let mut drive = self.target.drive();
+    pub(super) fn read_later(
+        &mut self,
+        (target, clock): (&Target, &Clock),
+        notices: &UnboundedSender<Notice>,
+        (command, pages): (&Command, PageRange),
+    ) {
+        let tag = clock.tag(notices);
+        self.0.insert(tag, Rest::Read(*command));
+        let mut drive = target.drive();
         let places: Vec<(u32, u32)> = (pages.first..pages.first + pages.count)
             .filter_map(|page| drive.locate(page))
             .collect();
@@ -59,19 +60,10 @@ impl Connection {
         }
         drop(drive);
         clock.wake();
-        Ok(())
     }
 
-    /// Completes a command whose time has come.
-    pub(super) fn due(&mut self, tag: u64) {
-        match self.delayed.0.remove(&tag) {
-            Some(Rest::Answer(command)) => self.succeed(command.identifier),
-            Some(Rest::Read(command)) => {
-                if let Err(status) = self.read(&command) {
-                    self.fail(&command, status);
-                }
-            }
-            None => {}
-        }
+    /// Takes what is left of a command whose time has come.
+    pub(super) fn due(&mut self, tag: u64) -> Option<Rest> {
+        self.0.remove(&tag)
     }
 }

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::{Connection, Encoder, Side};
+use super::Connection;
 use crate::{controller::Notice, target::Target};
 
 /// One connection of a target, which acts only when it is called.
@@ -35,10 +35,11 @@ impl Offline {
 
     /// Takes of bytes that have come as many as there is room for, and answers their number.
     pub fn take(&mut self, bytes: &[u8]) -> usize {
-        let space = self.connection.inbox.space();
+        let inbox = &mut self.connection.transport.inbox;
+        let space = inbox.space();
         let count = space.len().min(bytes.len());
         space[..count].copy_from_slice(&bytes[..count]);
-        self.connection.inbox.fill(count);
+        inbox.fill(count);
         count
     }
 
@@ -51,18 +52,18 @@ impl Offline {
         } else {
             Ok(false)
         };
-        self.is_open &= outcome.is_ok() && !self.connection.closing;
+        self.is_open &= outcome.is_ok() && !self.connection.session.closing;
         if let Err(error) = outcome {
-            let pdu = self.connection.inbox.bytes();
-            Encoder::termination(&mut self.connection.answers, Side::Controller, error, pdu);
+            self.connection.transport.terminate(error);
         }
         while self.is_open
             && let Ok(notice) = self.notices.try_recv()
         {
             self.is_open = self.connection.on_notice(Some(notice)).is_ok();
         }
-        let more = self.is_open && (outcome == Ok(true) || !self.connection.sliced.is_empty());
-        (std::mem::take(&mut self.connection.answers), more)
+        let more =
+            self.is_open && (outcome == Ok(true) || !self.connection.under_way.sliced.is_empty());
+        (std::mem::take(&mut self.connection.transport.answers), more)
     }
 
     /// Time has passed: a host that was silent or slow for too long is dropped.

@@ -13,9 +13,12 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use anabranch_ssd::{PageRange, streams::Scope};
+use anabranch_ssd::{
+    PageRange,
+    streams::{Scope, StreamHost},
+};
 
-use super::{Connection, batch::Change};
+use super::batch::{Batch, Change};
 use crate::{
     command::Command,
     completion::Status,
@@ -25,6 +28,7 @@ use crate::{
     options::{DISCARDED_AT_ONCE, MOST_DATA, ZEROED_AT_ONCE},
     store::Store,
     target::Target,
+    totals::Tally,
 };
 
 /// Operation on the blocks.
@@ -49,7 +53,7 @@ struct SlicedCommand {
     format: u64,
 }
 
-/// SlicedCommand commands of a connection, in order.
+/// Sliced commands of a connection, in order.
 #[derive(Debug, Default)]
 pub(super) struct SlicedCommands(VecDeque<SlicedCommand>);
 
@@ -72,17 +76,15 @@ impl SlicedCommands {
     pub(super) fn shrink(&mut self) {
         self.0.shrink_to_fit();
     }
-}
 
-impl Connection {
     /// Begins a command over blocks.
-    pub(super) fn begin_sliced(
+    pub(super) fn begin(
         &mut self,
         command: &Command,
         doing: Doing,
         (namespace, blocks): (Arc<Namespace>, Vec<Extent>),
     ) {
-        self.sliced.0.push_back(SlicedCommand {
+        self.0.push_back(SlicedCommand {
             command: *command,
             doing,
             left: blocks.into(),
@@ -91,46 +93,51 @@ impl Connection {
         });
     }
 
-    /// Performs one slice of the command that waits longest. Returns whether there was one.
-    pub(super) fn slice(&mut self) -> bool {
-        let Some(mut long) = self.sliced.0.pop_front() else {
-            return false;
-        };
-        let (target, command) = (&self.target, long.command);
+    /// Performs one slice of the command that waits longest, and adds its change of pages to the batch. `None` where no
+    /// command waits; an error of the command that has ended by it.
+    pub(super) fn slice(
+        &mut self,
+        target: &Target,
+        host: StreamHost,
+        (batch, tally): (&mut Batch, &mut Tally),
+    ) -> Option<Result<(), (Command, Status)>> {
+        let mut long = self.0.pop_front()?;
+        let command = long.command;
         if long.format != long.namespace.formats() {
-            self.fail(&command, long.namespace.refusal());
-            return true;
+            return Some(Err((command, long.namespace.refusal())));
         }
         target.sliced();
         let Some(now) = long.cut() else {
-            self.batch.end(&command, false);
-            return true;
+            batch.end(&command, false);
+            return Some(Ok(()));
         };
-        if let Err(status) = long.doing.contents(target, self.scope(&command), now) {
-            self.fail(&command, status);
-            return true;
+        let scope = Scope {
+            namespace: command.namespace,
+            host,
+        };
+        if let Err(status) = long.doing.contents(target, scope, now) {
+            return Some(Err((command, status)));
         }
         if matches!(long.doing, Doing::Zero(_)) {
-            self.tally.zeroed_bytes += now.length;
+            tally.zeroed_bytes += now.length;
         }
         let last = long.left.is_empty();
         match long.doing.change(target, now) {
-            Some((pages, change)) if last => self.batch.change(&command, pages, change),
-            Some((pages, change)) => self.batch.one_of_many(&command, pages, change),
-            None if last => self.batch.end(&command, false),
+            Some((pages, change)) if last => batch.change(&command, pages, change),
+            Some((pages, change)) => batch.one_of_many(&command, pages, change),
+            None if last => batch.end(&command, false),
             None => {}
         }
         if !last {
-            self.sliced.0.push_front(long);
+            self.0.push_front(long);
         }
-        true
+        Some(Ok(()))
     }
 
-    /// Ends a command of which the translation layer refused a slice.
-    pub(super) fn give_up_sliced(&mut self, command: &Command, status: Status) {
+    /// Drops a command of which the translation layer refused a slice.
+    pub(super) fn give_up(&mut self) {
         // It is the one at the front: a batch holds at most one slice, of the command put back last.
-        self.sliced.0.pop_front();
-        self.fail(command, status);
+        self.0.pop_front();
     }
 }
 

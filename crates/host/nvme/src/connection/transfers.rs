@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use anabranch_ssd::streams::{Scope, StreamHost};
 
-use super::{Connection, Role};
+use super::{session::Role, transport::Transport};
 use crate::{
     command::Command,
     completion::Status,
@@ -175,16 +175,10 @@ impl Transfers {
             }
         }
     }
-}
 
-impl Connection {
-    /// Asks for a command's data.
-    pub(super) fn ask(&mut self, command: &Command, wanted: Wanted) -> Result<(), FatalError> {
-        // More commands than the queue has entries.
-        if self.transfers.len() >= usize::from(self.entries) {
-            return Err(FatalError::sequence());
-        }
-        self.transfers.waiting.push_back(Pending {
+    /// Takes on a command whose data are to be asked for.
+    pub(super) fn want(&mut self, command: &Command, wanted: Wanted) {
+        self.waiting.push_back(Pending {
             command: *command,
             sink: wanted.sink,
             length: wanted.length,
@@ -194,39 +188,32 @@ impl Connection {
             status: Status::SUCCESS,
             moved_ms: 0,
         });
-        self.ask_next();
-        Ok(())
     }
 
     /// Asks for the data of those commands that there is memory for.
-    fn ask_next(&mut self) {
-        let now_ms = self.target.now_ms();
-        while let Some(mut pending) = self.transfers.next() {
+    pub(super) fn ask(&mut self, now_ms: u64, transport: &mut Transport) {
+        while let Some(mut pending) = self.next() {
             pending.moved_ms = now_ms;
             let (command, length) = (pending.command.identifier, pending.length);
-            let transfer = Transfer {
+            transport.ask(Transfer {
                 command,
-                tag: self.transfers.begin(pending),
+                tag: self.begin(pending),
                 offset: 0,
                 length,
                 last: false,
-            };
-            self.encoder.ready_to_transfer(&mut self.answers, transfer);
+            });
         }
     }
 
-    /// Takes data that have come.
-    pub(super) fn host_data(
+    /// Takes data that have come. Returns their command when all of them have.
+    pub(super) fn take(
         &mut self,
+        target: &Target,
+        role: &Role,
         transfer: Transfer,
         data: Data<'_>,
-    ) -> Result<(), FatalError> {
-        let target = Arc::clone(&self.target);
-        let host = match &self.role {
-            Role::Io(controller, _) => controller.host_key(),
-            _ => StreamHost::Anonymous(0),
-        };
-        let pending = self.transfers.get_mut(transfer.tag);
+    ) -> Result<Option<Pending>, FatalError> {
+        let pending = self.get_mut(transfer.tag);
         let pending = pending.ok_or(FatalError::header(10))?;
         if pending.command.identifier != transfer.command {
             return Err(FatalError::header(8));
@@ -243,7 +230,7 @@ impl Connection {
         {
             pending.status = namespace.refusal();
         } else if let Some(namespace) = &pending.namespace
-            && let Role::Io(controller, _) = &self.role
+            && let Role::Io(controller, _) = role
             && !controller.has(namespace.id())
         {
             // The namespace was detached while its data were under way.
@@ -253,19 +240,16 @@ impl Connection {
             pending.status = Status::TRANSIENT_TRANSPORT;
         }
         if pending.status.is_success() {
-            let taken = pending.take(&target, host, transfer.offset, data.bytes);
+            let taken = pending.take(target, role.host_key(), transfer.offset, data.bytes);
             pending.status = taken.err().unwrap_or_default();
         }
         pending.received = end as u32;
         pending.moved_ms = target.now_ms();
-        if !transfer.last {
-            return Ok(());
+        if transfer.last {
+            Ok(self.end(transfer.tag))
+        } else {
+            Ok(None)
         }
-        if let Some(pending) = self.transfers.end(transfer.tag) {
-            self.transferred(pending);
-            self.ask_next();
-        }
-        Ok(())
     }
 }
 
