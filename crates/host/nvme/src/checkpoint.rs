@@ -177,7 +177,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn drive(&self) -> MutexGuard<'a, ServedDrive> {
+    pub(crate) fn drive(&self) -> MutexGuard<'a, ServedDrive> {
         self.drive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

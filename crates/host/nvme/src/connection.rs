@@ -252,7 +252,7 @@ impl Connection {
         let target = Arc::clone(&self.target);
         // A Format waits for the batches under way; later ones see its new generation.
         let _gate = match &self.session.role {
-            Role::Io(..) => Some(target.enter()),
+            Role::Io(..) => Some(target.gates.enter()),
             _ => None,
         };
         let mut pdus = 0;

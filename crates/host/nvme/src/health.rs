@@ -1,7 +1,5 @@
 //! The drive's health: what wears out, what is spare, and what hosts are warned of.
 
-use std::sync::atomic::Ordering;
-
 use crate::{
     controller::{Controller, State},
     drive::ServedDrive,
@@ -107,14 +105,14 @@ impl State {
 impl Target {
     /// Reports losses to all hosts, if the drive has lost units since the last report.
     pub(crate) fn report_losses(&self) {
-        if !self.can_fail {
+        if !self.facts.can_fail {
             return;
         }
         let lost = {
             let drive = self.drive();
             drive.counters().retired_units << 1 | u64::from(drive.is_read_only())
         };
-        if self.lost.swap(lost, Ordering::Relaxed) != lost {
+        if self.incidents.loses(lost) {
             self.warn();
         }
     }

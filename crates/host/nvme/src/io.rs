@@ -168,10 +168,10 @@ fn check_management(
     controller: &Controller,
     command: &Command,
 ) -> Result<Arc<Namespace>, Status> {
-    if target.mode != crate::drive::Mode::Fdp {
+    if target.facts.mode != crate::drive::Mode::Fdp {
         return Err(Status::INVALID_OPCODE);
     }
-    if !target.places() {
+    if !target.enabled.places() {
         return Err(Status::FDP_DISABLED);
     }
     let namespace = namespace(controller, command)?;

@@ -9,7 +9,7 @@ use anabranch_ssd::streams::Scope;
 
 use crate::{
     completion::Status,
-    drive::{Hint, covered, touched},
+    drive::Hint,
     extent::Extent,
     namespace::Namespace,
     options::{DISCARDED_AT_ONCE, ZEROED_AT_ONCE},
@@ -53,7 +53,7 @@ impl Local {
 
     /// Whether so many units have failed that the drive takes no more writes.
     pub fn is_read_only(&self) -> bool {
-        self.target.is_read_only()
+        self.target.incidents.is_read_only()
     }
 
     /// Reads bytes at an address.
@@ -76,7 +76,7 @@ impl Local {
     /// # Errors
     /// As [`Local::read`]; a status of write protection on a read-only drive.
     pub fn write(&self, hint: Hint, at: u64, bytes: &[u8]) -> Result<(), Status> {
-        let _batch = self.target.enter();
+        let _batch = self.target.gates.enter();
         let extent = self.extent(at, bytes.len() as u64)?;
         let written = self.put(hint, extent, |store| store.write(extent.at, bytes));
         let tally = Tally {
@@ -94,7 +94,7 @@ impl Local {
     pub fn write_zeroes(&self, hint: Hint, at: u64, length: u64) -> Result<(), Status> {
         let all = self.extent(at, length)?;
         for now in slices(all, ZEROED_AT_ONCE) {
-            let _batch = self.target.enter();
+            let _batch = self.target.gates.enter();
             self.put(hint, now, |store| store.zero(now.at, now.length))?;
             self.target.totals.add(&Tally {
                 zeroed_bytes: now.length,
@@ -111,10 +111,10 @@ impl Local {
     pub fn discard(&self, at: u64, length: u64) -> Result<(), Status> {
         let all = self.extent(at, length)?;
         for now in slices(all, DISCARDED_AT_ONCE) {
-            let _batch = self.target.enter();
-            let pages = covered(now.at, now.length, self.target.page_bytes);
+            let _batch = self.target.gates.enter();
+            let pages = self.target.facts.covered(now.at, now.length);
             let discarded = self.target.drive().discard(pages);
-            succeeded(self.target.recorded(discarded))?;
+            succeeded(self.target.incidents.recorded(discarded))?;
             succeeded(self.target.zero(self.scope(), now, pages))?;
         }
         Ok(())
@@ -155,7 +155,7 @@ impl Local {
         put: impl FnOnce(&Store) -> std::io::Result<()>,
     ) -> Result<(), Status> {
         let (target, scope) = (&self.target, self.scope());
-        if target.is_read_only() {
+        if target.incidents.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
         let stored = target.put((scope, hint), extent, &mut 0, put);
@@ -163,15 +163,15 @@ impl Local {
             target.wrote_part(scope, hint, extent.at, extent.length);
         }
         stored?;
-        if target.can_fail || extent.length == 0 {
+        if target.facts.can_fail || extent.length == 0 {
             return Ok(());
         }
-        let pages = touched(extent.at, extent.length, target.page_bytes);
+        let pages = target.facts.touched(extent.at, extent.length);
         let mut drive = target.drive();
         drive.advance(target.now_ms());
         let written = drive.write(scope, hint, pages);
         drop(drive);
-        succeeded(target.recorded(written))
+        succeeded(target.incidents.recorded(written))
     }
 
     /// Counts a command: what it moved, or that it failed.

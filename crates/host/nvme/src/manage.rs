@@ -1,13 +1,12 @@
 //! Management of a drive's namespaces: they are made, deleted, attached and formatted.
 
-use std::sync::{Arc, MutexGuard, PoisonError, atomic::Ordering};
+use std::sync::Arc;
 
 use tracing::warn;
 
 use crate::{
     completion::Status,
     controller::Controller,
-    drive::touched,
     namespace::{Namespace, NamespaceError, Wanted},
     target::Target,
 };
@@ -16,16 +15,10 @@ use crate::{
 const ERASED: u64 = 16 << 20;
 
 impl Target {
-    /// Locks the management of namespaces: one command at a time makes, deletes or attaches them.
-    fn managing(&self) -> MutexGuard<'_, ()> {
-        let locked = self.managing.lock();
-        locked.unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes a namespace, which no controller has attached, and answers its identifier. Its room is erased
     /// first: a file may hold what no namespace had.
     pub(crate) fn create(&self, wanted: &Wanted) -> Result<u32, NotMade> {
-        if self.is_read_only() {
+        if self.incidents.is_read_only() {
             return Err(NotMade::ServedDrive(Status::WRITE_PROTECTED));
         }
         let made = {
@@ -60,8 +53,7 @@ impl Target {
                 return status;
             }
             self.totals.clear_statistics();
-            self.places
-                .store(configuration.is_some(), Ordering::Relaxed);
+            self.enabled.set_places(configuration.is_some());
         }
         self.saved_as(Status::SUCCESS)
     }
@@ -83,14 +75,16 @@ impl Target {
 
     /// A namespace that is empty and that no command uses is no more.
     fn remove(&self, namespace: &Namespace) {
-        let _one = self.managing();
+        let _one = self.gates.managing();
         let id = namespace.id();
         namespace.delete();
         for controller in self.controllers().iter() {
             controller.detach(id);
         }
         // No host can enable streams there any more.
-        self.streaming_mut().retain(|scope| scope.namespace != id);
+        self.enabled
+            .streaming_mut()
+            .retain(|scope| scope.namespace != id);
         self.drive().remove(id);
     }
 
@@ -101,7 +95,7 @@ impl Target {
     }
 
     fn attach_now(&self, namespace: &Arc<Namespace>, controllers: &[u16]) -> Result<(), Status> {
-        let _one = self.managing();
+        let _one = self.gates.managing();
         let named = self.named(controllers)?;
         let id = namespace.id();
         if namespace.is_deleted() {
@@ -130,7 +124,7 @@ impl Target {
     }
 
     fn detach_now(&self, namespace: &Namespace, controllers: &[u16]) -> Result<(), Status> {
-        let _one = self.managing();
+        let _one = self.gates.managing();
         let named = self.named(controllers)?;
         let id = namespace.id();
         if namespace.is_deleted() {
@@ -157,7 +151,7 @@ impl Target {
     /// A controller begins with what is offered to it. Dynamic controllers keep nothing of former ones
     /// (§3.1.1).
     pub(crate) fn attach_offered(&self, controller: &Controller) {
-        let _one = self.managing();
+        let _one = self.gates.managing();
         for namespace in self.namespaces() {
             let id = namespace.id();
             let taken = || self.controllers().iter().any(|one| one.has(id));
@@ -188,7 +182,7 @@ impl Target {
 
     /// Begins a Format: I/O commands of the namespace are refused until it ends.
     fn begin_format(&self, namespace: &Namespace) -> Result<(), Status> {
-        let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.gates.alone();
         if !namespace.is_formatting() {
             namespace.begin_format();
             return Ok(());
@@ -245,8 +239,8 @@ impl Target {
             if self.store.zero(at, length).is_err() {
                 return Status::INTERNAL;
             }
-            let result = self.drive().discard(touched(at, length, self.page_bytes));
-            let status = self.recorded(result);
+            let result = self.drive().discard(self.facts.touched(at, length));
+            let status = self.incidents.recorded(result);
             if !status.is_success() {
                 return status;
             }

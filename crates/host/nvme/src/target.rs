@@ -1,12 +1,8 @@
 //! The subsystem: one drive, and the controllers through which hosts use it.
 
 use std::{
-    collections::HashSet,
     io,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
 use anabranch_security::is_name;
@@ -16,14 +12,20 @@ use anabranch_ssd::{
 };
 
 use crate::{
-    checkpoint::{Checkpoint, CheckpointError, Mark, Source},
+    checkpoint::{Checkpoint, CheckpointError, Source},
     clock::Clock,
     completion::Status,
     controller::{Controller, Controllers},
-    drive::{Hint, Mode, ServedDrive, touched},
+    drive::{Hint, ServedDrive},
+    enabled::EnabledDirectives,
     extent::Extent,
+    facts::DriveFacts,
+    gates::Gates,
+    gauges::Gauges,
+    incidents::Incidents,
     namespace::Namespace,
     options::Options,
+    saved_state::SavedState,
     store::Store,
     time::Time,
     totals::Totals,
@@ -36,38 +38,15 @@ pub struct Target {
     pub(crate) store: Store,
     pub(crate) totals: Totals,
     pub(crate) controllers: Mutex<Controllers>,
-    /// Hosts that have enabled the Streams Directive, and where.
-    pub(crate) streaming: RwLock<HashSet<Scope>>,
     /// The clock; `None` on a drive without simulated time.
     pub(crate) clock: Option<Clock>,
-    pub(crate) mode: Mode,
-    pub(crate) bytes: u64,
-    pub(crate) page_bytes: u32,
-    /// Whether it may become read-only: its units fail.
-    pub(crate) can_fail: bool,
+    pub(crate) facts: DriveFacts,
+    pub(crate) enabled: EnabledDirectives,
+    pub(crate) incidents: Incidents,
+    pub(crate) gauges: Gauges,
+    pub(crate) gates: Gates,
     drive: Mutex<ServedDrive>,
-    /// Place of the drive's state, if it is kept.
-    checkpoint: Option<Checkpoint>,
-    /// Mark of the state written last; one thread writes it at a time.
-    saved: Mutex<Option<Mark>>,
-    /// Held by batches of I/O commands, and for a moment by a Format that begins.
-    pub(crate) gate: RwLock<()>,
-    /// Held by whoever makes, deletes or attaches namespaces.
-    pub(crate) managing: Mutex<()>,
-    /// Bytes of memory that connections take.
-    connection_bytes: AtomicU64,
-    /// Slices of long commands that were done.
-    slices: AtomicU64,
-    /// Most bytes of state that were copied under one lock.
-    most_saved: AtomicU64,
-    read_only: AtomicBool,
-    /// Flexible Data Placement is enabled.
-    pub(crate) places: AtomicBool,
-    /// A host has reset the subsystem (NSSR).
-    pub(crate) was_reset: AtomicBool,
-    /// Losses when hosts were notified last: units, and in the lowest bit whether the drive is
-    /// read-only for it.
-    pub(crate) lost: AtomicU64,
+    state: SavedState,
     time: Time,
 }
 
@@ -106,24 +85,14 @@ impl Target {
         }
         Ok(Arc::new(Target {
             controllers: Mutex::new(Controllers::new(options.most_controllers)),
-            streaming: RwLock::default(),
             clock: drive.flash().map(|_| Clock::new()),
-            mode: drive.mode(),
-            bytes: drive.config().logical_bytes(),
-            page_bytes: drive.config().page_bytes,
-            can_fail: drive.config().faults.can_lose_units(),
-            read_only: AtomicBool::new(drive.is_read_only()),
-            gate: RwLock::default(),
-            managing: Mutex::default(),
-            connection_bytes: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-            places: AtomicBool::new(drive.fdp_configuration().is_some()),
-            was_reset: AtomicBool::new(false),
-            slices: AtomicU64::new(0),
-            most_saved: AtomicU64::new(0),
+            facts: DriveFacts::of(&drive),
+            enabled: EnabledDirectives::of(&drive),
+            incidents: Incidents::of(&drive),
+            gauges: Gauges::default(),
+            gates: Gates::default(),
+            state: SavedState::at(checkpoint),
             time: Time::machine(),
-            checkpoint,
-            saved: Mutex::default(),
             drive: Mutex::new(drive),
             options,
             store,
@@ -169,28 +138,6 @@ impl Target {
         self.drive().namespaces().iter().cloned().collect()
     }
 
-    /// Whether Flexible Data Placement is enabled.
-    pub(crate) fn places(&self) -> bool {
-        self.places.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only.load(Ordering::Relaxed)
-    }
-
-    /// Records the outcome of a write or discard, which may show that the drive has become read-only.
-    pub(crate) fn recorded(&self, result: Result<(), Status>) -> Status {
-        match result {
-            Ok(()) => Status::SUCCESS,
-            Err(status) => {
-                if status == Status::WRITE_PROTECTED {
-                    self.read_only.store(true, Ordering::Relaxed);
-                }
-                status
-            }
-        }
-    }
-
     /// Milliseconds since the target began.
     pub(crate) fn now_ms(&self) -> u64 {
         self.time.now_ms()
@@ -214,19 +161,6 @@ impl Target {
         allowed.is_empty() || allowed.iter().any(|name| name == host_name)
     }
 
-    /// Whether a host has the Streams Directive enabled for a namespace.
-    pub(crate) fn is_streaming(&self, scope: Scope) -> bool {
-        let streaming = self.streaming.read();
-        streaming
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&scope)
-    }
-
-    pub(crate) fn streaming_mut(&self) -> RwLockWriteGuard<'_, HashSet<Scope>> {
-        let streaming = self.streaming.write();
-        streaming.unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Performs a controller level reset: releases the host's streams, if this was its last controller.
     pub(crate) fn reset(&self, controller: &Controller) {
         let host = controller.host_key();
@@ -241,7 +175,7 @@ impl Target {
         // Streams are the host's (§8.1.8): they stay while it has another controller.
         if !same {
             let of_host: Vec<Scope> = {
-                let streaming = self.streaming_mut();
+                let streaming = self.enabled.streaming_mut();
                 let all = streaming.iter().filter(|scope| scope.host == host);
                 all.copied().collect()
             };
@@ -258,7 +192,7 @@ impl Target {
     /// hosts share are theirs together, and stay while one of them has the directive enabled.
     pub(crate) fn stop_streaming(&self, scope: Scope) {
         let mut drive = self.drive();
-        let mut streaming = self.streaming_mut();
+        let mut streaming = self.enabled.streaming_mut();
         streaming.remove(&scope);
         let is_named = |host: StreamHost| matches!(host, StreamHost::Identified(_));
         let shares = |other: &Scope| other.namespace == scope.namespace && is_named(other.host);
@@ -268,41 +202,21 @@ impl Target {
         }
     }
 
-    /// Begins a batch of I/O commands, which ends with the guard: no Format begins in between.
-    pub(crate) fn enter(&self) -> RwLockReadGuard<'_, ()> {
-        self.gate.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Bytes of memory that connections take for what hosts sent and are to be sent.
     pub fn connection_bytes(&self) -> u64 {
-        self.connection_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Counts a change of a connection's memory.
-    pub(crate) fn takes_memory(&self, before: u64, now: u64) {
-        if now >= before {
-            self.connection_bytes
-                .fetch_add(now - before, Ordering::Relaxed);
-        } else {
-            self.connection_bytes
-                .fetch_sub(before - now, Ordering::Relaxed);
-        }
+        self.gauges.connection_bytes()
     }
 
     /// Slices of long commands that were done: between any two of a queue, other queues have their
     /// turn.
     pub fn slices(&self) -> u64 {
-        self.slices.load(Ordering::Relaxed)
+        self.gauges.slices()
     }
 
     /// Most bytes of the drive's state that were copied under one lock, of all times it was written:
     /// what a host's write may have to wait for.
     pub fn most_saved_at_once(&self) -> u64 {
-        self.most_saved.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn sliced(&self) {
-        self.slices.fetch_add(1, Ordering::Relaxed);
+        self.state.most_at_once.load(Ordering::Relaxed)
     }
 
     /// Writes the drive's state, if it is kept anywhere.
@@ -310,11 +224,7 @@ impl Target {
     /// # Errors
     /// When it cannot be written.
     pub fn save(&self) -> Result<(), CheckpointError> {
-        let mut saved = self.saved();
-        if let Some(checkpoint) = &self.checkpoint {
-            *saved = Some(checkpoint.write(self.source())?);
-        }
-        Ok(())
+        self.state.save(self.source())
     }
 
     /// Writes the state unless nothing but time has passed since it was written last. Returns whether it
@@ -323,16 +233,7 @@ impl Target {
     /// # Errors
     /// When it cannot be written.
     pub fn save_changes(&self) -> Result<bool, CheckpointError> {
-        let mut saved = self.saved();
-        let Some(checkpoint) = &self.checkpoint else {
-            return Ok(false);
-        };
-        let now = Mark::of(&self.drive(), &self.totals);
-        if saved.as_ref() == Some(&now) {
-            return Ok(false);
-        }
-        *saved = Some(checkpoint.write(self.source())?);
-        Ok(true)
+        self.state.save_changes(self.source())
     }
 
     /// Source of the state to write.
@@ -341,12 +242,8 @@ impl Target {
             drive: &self.drive,
             totals: &self.totals,
             time: &self.time,
-            most_saved: &self.most_saved,
+            most_saved: &self.state.most_at_once,
         }
-    }
-
-    fn saved(&self) -> MutexGuard<'_, Option<Mark>> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the contents safe, and writes the drive's state and that it was stopped.
@@ -355,19 +252,15 @@ impl Target {
     /// When either cannot be written.
     pub fn stop(&self) -> Result<(), StopError> {
         self.store.flush()?;
-        let _alone = self.saved();
-        match &self.checkpoint {
-            Some(checkpoint) => Ok(checkpoint.end(self.source())?),
-            None => Ok(()),
-        }
+        Ok(self.state.end(self.source())?)
     }
 
     /// Records the part of a write whose end will never come. Its bytes are in the store: the
     /// translation layer records them, so that it maps all data there are.
     pub(crate) fn wrote_part(&self, scope: Scope, hint: Hint, at: u64, length: u64) {
-        if length > 0 && !self.can_fail {
-            let pages = touched(at, length, self.page_bytes);
-            let hint = self.still(scope, hint);
+        if length > 0 && !self.facts.can_fail {
+            let pages = self.facts.touched(at, length);
+            let hint = self.enabled.still(scope, hint);
             let mut drive = self.drive();
             // Of a namespace that was deleted meanwhile the bytes lie in nobody's pages, and are zeroed
             // before they are another's.
@@ -376,7 +269,7 @@ impl Target {
             }
             let result = drive.write(scope, hint, pages);
             drop(drive);
-            self.recorded(result);
+            self.incidents.recorded(result);
         }
     }
 
@@ -390,17 +283,19 @@ impl Target {
         put: impl FnOnce(&Store) -> io::Result<()>,
     ) -> Result<(), Status> {
         let failed = |_| Status::INTERNAL;
-        if !self.can_fail || length == 0 {
+        if !self.facts.can_fail || length == 0 {
             return put(&self.store).map_err(failed);
         }
-        let pages = touched(at, length, self.page_bytes);
+        let pages = self.facts.touched(at, length);
         let end = pages.first + pages.count;
-        let hint = self.still(scope, hint);
+        let hint = self.enabled.still(scope, hint);
         // Under one lock, so that no page is discarded in between.
         let mut drive = self.drive();
         let known = pages.first < *reported && drive.locate(pages.first).is_some();
         let first = pages.first + u32::from(known);
-        let status = self.recorded(drive.write(scope, hint, PageRange::new(first, end - first)));
+        let status =
+            self.incidents
+                .recorded(drive.write(scope, hint, PageRange::new(first, end - first)));
         if !status.is_success() {
             return Err(status);
         }
@@ -415,19 +310,9 @@ impl Target {
             Ok(()) => Status::SUCCESS,
             Err(_) => {
                 let result = self.drive().write(scope, Hint::None, pages);
-                self.recorded(result);
+                self.incidents.recorded(result);
                 Status::INTERNAL
             }
-        }
-    }
-
-    /// The hint of a write whose data came after its command: streams may have been disabled in between,
-    /// and then it opens none, which nobody would close.
-    #[inline]
-    pub(crate) fn still(&self, scope: Scope, hint: Hint) -> Hint {
-        match hint {
-            Hint::Stream(_) if !self.is_streaming(scope) => Hint::None,
-            hint => hint,
         }
     }
 }

@@ -59,8 +59,9 @@ impl Request<'_> {
     /// Whether the Streams Directive may be used now.
     fn check_streaming(&self) -> Result<(), Status> {
         let named = self.namespaces_named()?;
-        let enabled = |one: &Arc<Namespace>| self.target.is_streaming(self.scope_of(one.id()));
-        if self.target.mode == Mode::Streams && named.iter().any(enabled) {
+        let enabled =
+            |one: &Arc<Namespace>| self.target.enabled.is_streaming(self.scope_of(one.id()));
+        if self.target.facts.mode == Mode::Streams && named.iter().any(enabled) {
             Ok(())
         } else {
             Err(Status::INVALID_FIELD)
@@ -69,7 +70,7 @@ impl Request<'_> {
 
     /// Directive Receive: the operation's data, as much of them as was asked for.
     pub(super) fn directive_receive(&self) -> Result<Answer, Status> {
-        if self.target.mode == Mode::Plain {
+        if self.target.facts.mode == Mode::Plain {
             return Err(Status::INVALID_OPCODE);
         }
         let directive = self.directive();
@@ -78,7 +79,7 @@ impl Request<'_> {
                 self.namespace()?;
                 Answer::Data(self.directives(), 0)
             }
-            (STREAMS, RECEIVE_PARAMETERS) if self.target.mode == Mode::Streams => {
+            (STREAMS, RECEIVE_PARAMETERS) if self.target.facts.mode == Mode::Streams => {
                 Answer::Data(self.stream_parameters()?, 0)
             }
             (STREAMS, RECEIVE_STATUS) => {
@@ -108,7 +109,7 @@ impl Request<'_> {
     }
 
     pub(super) fn directive_send(&self) -> Result<Answer, Status> {
-        if self.target.mode == Mode::Plain {
+        if self.target.facts.mode == Mode::Plain {
             return Err(Status::INVALID_OPCODE);
         }
         let directive = self.directive();
@@ -140,12 +141,12 @@ impl Request<'_> {
     fn enable(&self) -> Result<(), Status> {
         let enable = self.command.dword(12) & 1 != 0;
         let kind = (self.command.dword(12) >> 8) as u8;
-        match (self.target.mode, kind) {
+        match (self.target.facts.mode, kind) {
             (Mode::Streams, STREAMS) => {
                 for namespace in self.namespaces_named()? {
                     let scope = self.scope_of(namespace.id());
                     if enable {
-                        self.target.streaming_mut().insert(scope);
+                        self.target.enabled.streaming_mut().insert(scope);
                     } else {
                         self.target.stop_streaming(scope)
                     }
@@ -153,7 +154,7 @@ impl Request<'_> {
                 Ok(())
             }
             // Enabled by the endurance group's configuration, and not to be disabled here.
-            (Mode::Fdp, DATA_PLACEMENT) if enable && self.target.places() => {
+            (Mode::Fdp, DATA_PLACEMENT) if enable && self.target.enabled.places() => {
                 self.namespace().map(drop)
             }
             _ => Err(Status::INVALID_FIELD),
@@ -171,12 +172,12 @@ impl Request<'_> {
 
     /// Directives that are supported, enabled, and stay so over a reset.
     fn directives(&self) -> Vec<u8> {
-        let streaming = self.target.is_streaming(self.scope());
-        let (supported, enabled, persistent) = match self.target.mode {
+        let streaming = self.target.enabled.is_streaming(self.scope());
+        let (supported, enabled, persistent) = match self.target.facts.mode {
             Mode::Plain => (1, 1, 0),
             Mode::Streams => (1 | 1 << STREAMS, 1 | u8::from(streaming) << STREAMS, 0),
             Mode::Fdp => {
-                let enabled = u8::from(self.target.places()) << DATA_PLACEMENT;
+                let enabled = u8::from(self.target.enabled.places()) << DATA_PLACEMENT;
                 (1 | 1 << DATA_PLACEMENT, 1 | enabled, enabled)
             }
         };
@@ -213,7 +214,7 @@ impl Request<'_> {
             return Ok(page);
         };
         // Stream write size: a page, in blocks. Granularity: an erase unit, in those.
-        let write_blocks = self.target.page_bytes >> namespace.block_shift();
+        let write_blocks = self.target.facts.page_bytes >> namespace.block_shift();
         let granularity = unit_pages.min(u16::MAX.into()) as u16;
         put(&mut page, 16, &write_blocks.max(1).to_le_bytes());
         put(&mut page, 20, &granularity.to_le_bytes());

@@ -64,7 +64,7 @@ fn io_effects_of(mode: Mode, opcode: u8) -> u32 {
 impl Request<'_> {
     /// Commands Supported and Effects (05h): admin commands, then I/O commands.
     pub(super) fn effects(&self) -> Vec<u8> {
-        let (is_io, mode) = (self.controller.is_io(), self.target.mode);
+        let (is_io, mode) = (self.controller.is_io(), self.target.facts.mode);
         let admin = (0..=u8::MAX).map(|opcode| effects_of(is_io, mode, opcode));
         let io = (0..=u8::MAX).map(|opcode| {
             if is_io {
@@ -107,7 +107,7 @@ impl Request<'_> {
         ] {
             set(id, OF_CONTROLLER);
         }
-        if self.target.mode == Mode::Fdp {
+        if self.target.facts.mode == Mode::Fdp {
             set(feature::FDP, OF_ENDURANCE_GROUP);
             set(feature::FDP_EVENTS, OF_NAMESPACE);
         }

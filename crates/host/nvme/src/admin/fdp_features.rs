@@ -42,7 +42,7 @@ impl Request<'_> {
 
     /// Events are of an enabled Flexible Data Placement.
     fn check_places(&self) -> Result<(), Status> {
-        if self.target.places() {
+        if self.target.enabled.places() {
             Ok(())
         } else {
             Err(Status::FDP_DISABLED)

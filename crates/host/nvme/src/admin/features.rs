@@ -160,7 +160,9 @@ impl Request<'_> {
         let io = self.controller.is_io();
         match id {
             feature::EVENTS | feature::KEEP_ALIVE => Ok(()),
-            feature::FDP | feature::FDP_EVENTS if io && self.target.mode == Mode::Fdp => Ok(()),
+            feature::FDP | feature::FDP_EVENTS if io && self.target.facts.mode == Mode::Fdp => {
+                Ok(())
+            }
             feature::FDP | feature::FDP_EVENTS => Err(Status::INVALID_FIELD),
             id if io && capabilities(id) & IS_ONE != 0 => Ok(()),
             _ => Err(Status::INVALID_FIELD),

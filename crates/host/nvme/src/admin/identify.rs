@@ -156,12 +156,12 @@ impl Request<'_> {
         // There may be several controllers.
         put(&mut page, 76, &[1 << 1]);
         // Host identifiers of 128 bits, endurance groups, traffic keeps alive; and perhaps FDP.
-        let fdp = u32::from(target.mode == Mode::Fdp) << 19;
+        let fdp = u32::from(target.facts.mode == Mode::Fdp) << 19;
         let attributes = 1_u32 | 1 << 4 | 1 << 6 | fdp;
         put(&mut page, 96, &attributes.to_le_bytes());
         // Controller Type: I/O.
         put(&mut page, 111, &[1]);
-        let directives = u16::from(target.mode != Mode::Plain) << 5;
+        let directives = u16::from(target.facts.mode != Mode::Plain) << 5;
         // Format, Namespace Management and Attachment, and perhaps directives.
         let optional_admin = 1_u16 << 1 | 1 << 3 | directives;
         put(&mut page, 256, &optional_admin.to_le_bytes());
@@ -171,7 +171,11 @@ impl Request<'_> {
         put(&mut page, 268, &CRITICAL_KELVIN.to_le_bytes());
         // Bytes there are, and those that are no namespace's (TNVMCAP, UNVMCAP).
         let free = target.drive().namespaces().free_bytes();
-        put(&mut page, 280, &u128::from(target.bytes).to_le_bytes());
+        put(
+            &mut page,
+            280,
+            &u128::from(target.facts.bytes).to_le_bytes(),
+        );
         put(&mut page, 296, &u128::from(free).to_le_bytes());
         put(&mut page, 340, &ENDURANCE_GROUP.to_le_bytes());
         // Sizes of queue entries: 64 and 16 bytes.
@@ -219,7 +223,7 @@ impl Request<'_> {
         put(&mut page, 24, &[1 | 1 << 4]);
         put(&mut page, 25, &[BLOCK_SHIFTS.len() as u8 - 1]);
         if let Some(namespace) = namespace {
-            let mapped = namespace.mapped_pages() * u64::from(target.page_bytes);
+            let mapped = namespace.mapped_pages() * u64::from(target.facts.page_bytes);
             let blocks = namespace.blocks();
             put(&mut page, 0, &blocks.to_le_bytes());
             put(&mut page, 8, &blocks.to_le_bytes());
@@ -234,7 +238,7 @@ impl Request<'_> {
         // Deallocated blocks read as zeroes, also those deallocated by Write Zeroes.
         put(&mut page, 33, &[1 | 1 << 3]);
         // Preferred write and deallocate granularity and alignment: a page, 0's based.
-        let preferred = (target.page_bytes >> shift).max(1) as u16 - 1;
+        let preferred = (target.facts.page_bytes >> shift).max(1) as u16 - 1;
         for at in [64, 66, 68, 70, 72] {
             put(&mut page, at, &preferred.to_le_bytes());
         }

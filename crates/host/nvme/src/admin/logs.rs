@@ -81,7 +81,7 @@ impl Request<'_> {
         match page.1 {
             Of::Every => true,
             Of::Io => io,
-            Of::Fdp => io && self.target.mode == Mode::Fdp,
+            Of::Fdp => io && self.target.facts.mode == Mode::Fdp,
             Of::Discovery => !io,
         }
     }
@@ -149,7 +149,7 @@ impl Request<'_> {
             let free = drive.namespaces().free_bytes();
             (Health::of(&drive), drive.counters().media_pages(), free)
         };
-        let media = media_pages * u64::from(self.target.page_bytes);
+        let media = media_pages * u64::from(self.target.facts.page_bytes);
         let mut bytes = vec![0; 512];
         put(&mut bytes, 0, &[health.warnings()]);
         let Health { spare, used, .. } = health;
@@ -161,7 +161,7 @@ impl Request<'_> {
             (96, totals.reads),
             (112, totals.writes),
             (144, totals.failed),
-            (160, self.target.bytes),
+            (160, self.target.facts.bytes),
             (176, free),
         ] {
             put(&mut bytes, at, &u128::from(value).to_le_bytes());

@@ -85,8 +85,8 @@ impl Request<'_> {
     /// The list of placement handles; without Flexible Data Placement it is not looked at.
     fn handles(&self, data: &[u8]) -> Result<Vec<u16>, Status> {
         let count = u16_at(data, HANDLES_AT);
-        match self.target.mode {
-            Mode::Fdp if !self.target.places() => Ok(Vec::new()),
+        match self.target.facts.mode {
+            Mode::Fdp if !self.target.enabled.places() => Ok(Vec::new()),
             Mode::Fdp if count > MOST_HANDLES => Err(Status::PLACEMENT_HANDLES),
             Mode::Fdp => {
                 let at = |place: u16| HANDLE_LIST_AT + 2 * usize::from(place);

@@ -29,6 +29,6 @@ impl Account {
     #[inline]
     pub(super) fn takes_memory(&mut self, target: &Target, bytes: usize) {
         let before = std::mem::replace(&mut self.memory_bytes, bytes as u64);
-        target.takes_memory(before, self.memory_bytes);
+        target.gauges.takes_memory(before, self.memory_bytes);
     }
 }

@@ -182,7 +182,7 @@ impl Batch {
         }
         for item in &self.items {
             let applied = apply(target, &mut drive, item.scope(host), item);
-            let status = target.recorded(applied);
+            let status = target.incidents.recorded(applied);
             self.results.push(status);
             let tag = match (&target.clock, drive.flash_mut()) {
                 (Some(clock), Some(flash)) if status.is_success() => {
@@ -200,7 +200,7 @@ impl Batch {
             clock.wake();
         }
         if drive.is_read_only() {
-            target.recorded(Err(Status::WRITE_PROTECTED));
+            target.incidents.recorded(Err(Status::WRITE_PROTECTED));
         }
     }
 }
@@ -240,8 +240,10 @@ fn apply(
 ) -> Result<(), Status> {
     match item.change {
         // Its pages were reported before its data came ([`Target::put`]).
-        Some(Change::Write(_)) if target.can_fail => Ok(()),
-        Some(Change::Write(hint)) => drive.write(scope, target.still(scope, hint), item.pages),
+        Some(Change::Write(_)) if target.facts.can_fail => Ok(()),
+        Some(Change::Write(hint)) => {
+            drive.write(scope, target.enabled.still(scope, hint), item.pages)
+        }
         Some(Change::Discard(_)) => drive.discard(item.pages),
         None => Ok(()),
     }

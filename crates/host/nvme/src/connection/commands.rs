@@ -14,7 +14,7 @@ use crate::{
     admin,
     command::{ALL_NAMESPACES, Command, Descriptor, admin::ASYNC_EVENT_REQUEST, fabrics, nvm},
     completion::{Answer, Status},
-    drive::{Hint, Mode, touched},
+    drive::{Hint, Mode},
     extent::Extent,
     io,
     options::{MOST_ADMIN_DATA, MOST_DATA},
@@ -59,7 +59,7 @@ impl Connection {
         if command.flags & 0xc3 != ONE_SGL {
             return Err(Status::INVALID_FIELD);
         }
-        let (mode, opcode) = (self.target.mode, command.opcode);
+        let (mode, opcode) = (self.target.facts.mode, command.opcode);
         let known = match &self.session.role {
             _ if opcode == fabrics::OPCODE => true,
             Role::Admin(controller) => admin::has_opcode(controller.is_io(), mode, opcode),
@@ -206,7 +206,7 @@ impl Connection {
             Sink::Write { at, hint, .. } => {
                 self.account.tally.writes += 1;
                 self.account.tally.written_bytes += length;
-                let pages = touched(at, length, self.target.page_bytes);
+                let pages = self.target.facts.touched(at, length);
                 self.under_way
                     .batch
                     .change(command, pages, Change::Write(hint));
@@ -221,19 +221,22 @@ impl Connection {
 
     /// Reads the placement hint of a write.
     fn hint(&self, command: &Command) -> Result<Hint, Status> {
-        if self.target.is_read_only() {
+        if self.target.incidents.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
-        match (command.directive(), self.target.mode) {
+        match (command.directive(), self.target.facts.mode) {
             ((0, _), _) => Ok(Hint::None),
             ((1, identifier), Mode::Streams) => {
-                if self.target.is_streaming(self.session.scope(command)) {
+                let scope = self.session.scope(command);
+                if self.target.enabled.is_streaming(scope) {
                     Ok(Hint::Stream(identifier))
                 } else {
                     Err(Status::INVALID_FIELD)
                 }
             }
-            ((2, identifier), Mode::Fdp) if self.target.places() => Ok(Hint::Placement(identifier)),
+            ((2, identifier), Mode::Fdp) if self.target.enabled.places() => {
+                Ok(Hint::Placement(identifier))
+            }
             _ => Err(Status::INVALID_FIELD),
         }
     }
@@ -267,7 +270,7 @@ impl Connection {
     /// Delays a read until the flash has delivered its pages.
     fn read_later(&mut self, command: &Command) -> Result<(), Status> {
         let (_, Extent { at, length }) = io::transfer(self.session.role.controller()?, command)?;
-        let pages = touched(at, length, self.target.page_bytes);
+        let pages = self.target.facts.touched(at, length);
         if let Some(clock) = &self.target.clock {
             self.under_way.delayed.read_later(
                 (&self.target, clock),
@@ -444,7 +447,7 @@ impl Connection {
         if command.dword(11) & io::DEALLOCATE == 0 {
             return Ok(Answer::Done(0));
         }
-        if self.target.is_read_only() {
+        if self.target.incidents.is_read_only() {
             return Err(Status::WRITE_PROTECTED);
         }
         self.under_way.sliced.begin(command, Doing::Discard, ranges);

@@ -1,6 +1,6 @@
 //! Fabrics commands: Connect, properties, disconnect (§6).
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use tracing::{info, warn};
 
@@ -212,7 +212,7 @@ impl HostSession {
         let controller = created.ok_or(Refusal::of(Status::CONNECT_BUSY))?;
         if controller.is_io() {
             target.attach_offered(&controller);
-            let was_reset = target.was_reset.load(Ordering::Relaxed);
+            let was_reset = target.incidents.was_reset();
             controller.state().follows_reset = was_reset;
         }
         self.role = Role::Admin(Arc::clone(&controller));
@@ -295,7 +295,7 @@ fn property_set(
         // Every controller ends, this one when it has answered (§3.7.1.2): a controller level reset of
         // each, after which hosts connect anew. What was written is kept.
         Change::SubsystemReset => {
-            target.was_reset.store(true, Ordering::Relaxed);
+            target.incidents.reset();
             let controllers = target.controllers();
             controllers
                 .iter()

@@ -106,7 +106,7 @@ impl SlicedCommands {
         if long.format != long.namespace.formats() {
             return Some(Err((command, long.namespace.refusal())));
         }
-        target.sliced();
+        target.gauges.sliced();
         let Some(now) = long.cut() else {
             batch.end(&command, false);
             return Some(Ok(()));
@@ -189,7 +189,7 @@ impl Doing {
 
     /// The change of pages that a slice is to the translation layer.
     fn change(self, target: &Target, extent: Extent) -> Option<(PageRange, Change)> {
-        let (Extent { at, length }, page_bytes) = (extent, target.page_bytes);
+        let (Extent { at, length }, page_bytes) = (extent, target.facts.page_bytes);
         match self {
             Doing::Discard => Some((covered(at, length, page_bytes), Change::Discard(extent))),
             Doing::Zero(hint) => Some((touched(at, length, page_bytes), Change::Write(hint))),
