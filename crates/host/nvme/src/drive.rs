@@ -357,10 +357,7 @@ impl ServedDrive {
     /// # Errors
     /// The first invariant that is broken.
     pub fn verify(&self) -> Result<(), Inconsistency> {
-        match &self.kind {
-            Kind::Streams { device, .. } => device.verify(),
-            Kind::Fdp(device) => device.verify(),
-        }
+        self.device().verify()
     }
 }
 
