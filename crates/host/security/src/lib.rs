@@ -1,29 +1,20 @@
 //! Secrets of hosts and of the drive: DH-HMAC-CHAP (§8.3.4) on a connection, and TLS below it (TCP
 //! §3.6.1).
 //!
-//! Hashes, groups, comparisons and TLS are OpenSSL's; what is here are messages, what of them is computed when, and how keys
-//! are derived and named.
+//! Without the feature `openssl` there are names, terms and numbers alone. The types that a drive asks for keys stand for
+//! nothing then: it serves hosts in the clear by the same code, and OpenSSL is not built.
 
-mod exchange;
-mod group;
-mod hash;
-mod keys;
-mod message;
+#[cfg(feature = "openssl")]
+mod keyed;
+#[cfg(not(feature = "openssl"))]
+mod keyless;
 mod name;
-mod psk;
-mod secret;
-mod session;
-#[cfg(test)]
-mod tests;
-mod tls;
+mod terms;
 pub mod wire;
 
-pub use exchange::{Demand, Exchange, Names, Pair};
-pub use group::DhGroup;
-pub use hash::Hash;
-pub use keys::{BadList, Keys, NoExchange, list};
-pub use message::{DHCHAP, Explanation, Message, SECURITY_PROTOCOL, SPECIFIC};
+#[cfg(feature = "openssl")]
+pub use keyed::*;
+#[cfg(not(feature = "openssl"))]
+pub use keyless::*;
 pub use name::is_name;
-pub use openssl::error::ErrorStack;
-pub use secret::{BadSecret, Form, Secret};
-pub use tls::{Tls, TlsError};
+pub use terms::{Demand, DhGroup, Hash, Names};

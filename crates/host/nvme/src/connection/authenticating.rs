@@ -1,6 +1,6 @@
 //! A queue whose host has not authenticated yet: AUTH_Send and AUTH_Receive (§6.1, §6.2).
 
-use anabranch_security::{Exchange, Keys, SECURITY_PROTOCOL, SPECIFIC};
+use anabranch_security::{Exchange, Keys};
 use tracing::{info, warn};
 
 use super::{
@@ -16,6 +16,9 @@ use crate::{
     wire::{u8_at, u32_at},
 };
 
+/// Security Protocol of AUTH_Send and AUTH_Receive, and its two specific bytes (§6.1, §6.2).
+const SECURITY_PROTOCOL: u8 = 0xe9;
+const SPECIFIC: u8 = 1;
 /// AUTHREQ of Connect's answer: authentication is required (§6.3, ATR).
 const REQUIRED: u64 = 1 << 17;
 

@@ -10,13 +10,12 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_openssl::SslStream;
 
-use crate::{
-    exchange::Names,
-    hash::Hash,
+use super::{
     keys::Keys,
     psk::identities,
     session::{Psks, identified, offer},
 };
+use crate::terms::{Hash, Names};
 
 /// The suite of a key's hash (TCP §3.6.1.2).
 fn suite(hash: Hash) -> &'static str {

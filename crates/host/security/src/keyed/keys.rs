@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use openssl::error::ErrorStack;
 use thiserror::Error;
 
-use crate::{
-    exchange::{Demand, Exchange, Names, Pair},
-    name::is_name,
+use super::{
+    exchange::{Exchange, Pair},
     secret::{BadSecret, Form, Secret},
+};
+use crate::{
+    name::is_name,
+    terms::{Demand, Names},
 };
 
 /// Secrets, and what is asked of those who have them.

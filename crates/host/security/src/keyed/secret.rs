@@ -6,7 +6,7 @@ use openssl::base64;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::hash::Hash;
+use crate::terms::Hash;
 
 /// Characters of the longest interchange form there is: a key of 64 bytes and its checksum (our reading).
 const MOST_TEXT: usize = 160;

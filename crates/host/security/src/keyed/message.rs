@@ -2,10 +2,6 @@
 
 use crate::wire::{put, u8_at, u16_at, u32_at};
 
-/// Security Protocol of authentication commands, and its two specific bytes (§6.1, §6.2).
-pub const SECURITY_PROTOCOL: u8 = 0xe9;
-/// Both are 01h.
-pub const SPECIFIC: u8 = 1;
 /// DH-HMAC-CHAP among authentication protocols (§8.3.4.5.2).
 pub const DHCHAP: u8 = 1;
 

@@ -13,24 +13,15 @@
 use openssl::{error::ErrorStack, memcmp, rand};
 use zeroize::Zeroizing;
 
-use crate::{
-    group::{DhGroup, Half},
-    hash::Hash,
+use super::{
+    group::Half,
     message::{Challenge, Explanation, Message, failure1, success1},
     secret::Secret,
 };
+use crate::terms::{Demand, Names};
 
 /// Behind the name that a secret is transformed with, and in front of names in responses (§8.3.4.5.7 and .4).
 const PROTOCOL: &[u8] = b"NVMe-over-Fabrics";
-
-/// Terms of an authentication: one hash and one group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Demand {
-    /// The hash.
-    pub hash: Hash,
-    /// The group.
-    pub group: DhGroup,
-}
 
 /// The secrets of one authentication.
 #[derive(Debug, Clone, Copy)]
@@ -49,15 +40,6 @@ pub struct Exchange {
     host_key: Zeroizing<Vec<u8>>,
     controller_key: Option<Zeroizing<Vec<u8>>>,
     step: Step,
-}
-
-/// Names of both parties.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Names {
-    /// The host.
-    pub host: String,
-    /// The subsystem.
-    pub subsystem: String,
 }
 
 /// Next step of an exchange.

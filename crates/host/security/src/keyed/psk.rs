@@ -3,7 +3,8 @@
 use openssl::{error::ErrorStack, md::Md, pkey::Id, pkey_ctx::PkeyCtx};
 use zeroize::Zeroizing;
 
-use crate::{exchange::Names, hash::Hash, secret::Secret};
+use super::secret::Secret;
+use crate::terms::{Hash, Names};
 
 /// A pre-shared key of TLS, and whose it is.
 #[derive(Clone)]

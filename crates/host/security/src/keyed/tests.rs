@@ -88,7 +88,7 @@ fn exponential(group: DhGroup, theirs: &[u8]) -> (Vec<u8>, Vec<u8>) {
     if group == DhGroup::Null {
         return (Vec::new(), Vec::new());
     }
-    let prime = crate::group::prime_of(group).unwrap();
+    let prime = super::group::prime_of(group).unwrap();
     let mut context = BigNumContext::new().unwrap();
     let private = BigNum::from_hex_str(&"5a".repeat(40)).unwrap();
     let mut raise = |base: &BigNum| {

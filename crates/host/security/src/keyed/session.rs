@@ -20,7 +20,8 @@ use openssl::{
 };
 use openssl_sys::{SSL, SSL_CIPHER, SSL_CTX, SSL_SESSION, SSL_SESSION_free, TLS1_3_VERSION};
 
-use crate::{exchange::Names, hash::Hash, psk::Psk};
+use super::psk::Psk;
+use crate::terms::{Hash, Names};
 
 /// Keys by their identities.
 pub(super) type Psks = HashMap<String, Psk>;

@@ -1,7 +1,5 @@
 //! Groups of the Diffie-Hellman exchange (RFC 7919).
 
-use std::str::FromStr;
-
 use openssl::{
     bn::{BigNum, BigNumRef},
     derive::Deriver,
@@ -11,61 +9,13 @@ use openssl::{
 };
 use zeroize::Zeroizing;
 
-/// A group, by its identifier (§8.3.4.5.3, DHgID).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum DhGroup {
-    /// None: what goes over the wire suffices to guess at a weak secret.
-    Null,
-    /// 2048 bits.
-    #[default]
-    Ffdhe2048,
-    /// 3072 bits.
-    Ffdhe3072,
-    /// 4096 bits.
-    Ffdhe4096,
-    /// 6144 bits.
-    Ffdhe6144,
-    /// 8192 bits.
-    Ffdhe8192,
-}
-
-impl FromStr for DhGroup {
-    type Err = &'static str;
-
-    fn from_str(name: &str) -> Result<DhGroup, &'static str> {
-        Ok(match name {
-            "null" => DhGroup::Null,
-            "ffdhe2048" => DhGroup::Ffdhe2048,
-            "ffdhe3072" => DhGroup::Ffdhe3072,
-            "ffdhe4096" => DhGroup::Ffdhe4096,
-            "ffdhe6144" => DhGroup::Ffdhe6144,
-            "ffdhe8192" => DhGroup::Ffdhe8192,
-            _ => {
-                return Err(
-                    "groups are ffdhe2048, ffdhe3072, ffdhe4096, ffdhe6144, ffdhe8192 and null",
-                );
-            }
-        })
-    }
-}
+use crate::terms::DhGroup;
 
 /// Bits of precision beyond those that are kept (our choice): a sum of some thousand terms, each cut, is off by
 /// less than 2^-50.
 const GUARD: i32 = 64;
 
 impl DhGroup {
-    /// Its identifier.
-    pub fn code(self) -> u8 {
-        match self {
-            DhGroup::Null => 0,
-            DhGroup::Ffdhe2048 => 1,
-            DhGroup::Ffdhe3072 => 2,
-            DhGroup::Ffdhe4096 => 3,
-            DhGroup::Ffdhe6144 => 4,
-            DhGroup::Ffdhe8192 => 5,
-        }
-    }
-
     /// Bits of its prime, and what makes it one (RFC 7919, appendix A); `None` for no group.
     fn shape(self) -> Option<(i32, u32)> {
         match self {
