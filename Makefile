@@ -92,6 +92,7 @@ lint:
 	cargo clippy --workspace --test guest -- -D warnings
 	cargo clippy --workspace --no-default-features --all-targets -- -D warnings
 	cargo clippy --workspace --no-default-features --test guest -- -D warnings
+	cargo clippy --package anabranch --no-default-features --features serve --all-targets -- -D warnings
 	@scripts/deny.sh
 
 # What reads bytes off the network and traces of other people, a minute each; needs a nightly compiler.

@@ -3,6 +3,7 @@
 mod arguments;
 mod build;
 mod front;
+#[cfg_attr(not(feature = "security"), path = "serve/keyless.rs")]
 mod keys;
 mod namespaces;
 mod outcome;
