@@ -337,7 +337,7 @@ pub struct StreamResult {
     pub copied_bytes: u64,
     /// Bytes programmed for it, written and copied.
     pub media_bytes: u64,
-    /// Bytes of all erase units that were erased.
+    /// Bytes erased in its units.
     pub erased_bytes: u64,
 }
 

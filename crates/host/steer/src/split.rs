@@ -10,7 +10,7 @@ pub const PAGE_BYTES: u64 = 4096;
 pub struct Run {
     /// Their count; at least 1.
     pub pages: u32,
-    /// Stream that the part goes to.
+    /// Stream of all of its pages.
     pub stream: StreamId,
 }
 
