@@ -147,8 +147,10 @@ impl<M: Memory> Ring<M> {
         }
         let word = self.memory.load(at).ok_or(wrong)?;
         let length = (word & !KIND) as usize;
+        // An entry that led past the kernel's end would be followed by old ones, round and round.
+        let written = (head + self.bytes - self.tail) % self.bytes;
         // Entries do not wrap: the kernel fills the end up.
-        let fits = length >= HEADER && self.tail + length <= self.bytes;
+        let fits = length >= HEADER && length <= written && self.tail + length <= self.bytes;
         if fits {
             Ok((at, length, word & KIND))
         } else {

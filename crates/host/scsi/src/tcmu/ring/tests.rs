@@ -231,7 +231,8 @@ fn a_ring_that_is_none_is_refused() {
     let shared = Shared::new();
     let mut ring = Ring::new(shared.clone()).unwrap();
     shared.store(HEAD, 64).unwrap();
-    for length in [0, RING as u32 + 8] {
+    // Too short, longer than the kernel has written, and longer than the ring.
+    for length in [0, 72, RING as u32, RING as u32 + 8] {
         shared.store(AT, length | COMMAND).unwrap();
         let served = serve(&mut ring, |_, _| Ok(Vec::new()));
         assert_eq!(served, Err(RingError::Entry(AT)), "{length}");
