@@ -98,7 +98,7 @@ SOURCES = ("*.rs", "*.py", "*.c", "*.h", "*.sh", "*.js")
 # Words in code with this many underscores are taken for names of tests; but for metrics and words of others.
 TEST = re.compile(r"(?<![\w-])[a-z][a-z0-9]*(?:_[a-z0-9]+){3,}(?!\w)")
 FOREIGN = re.compile(r".*_(total|ratio|threshold)|atomic_write_unit_max_opt|a_word_of_its_name")
-FOLDERS = "bench|crates|docs|experiments|fuzz|lab|python|scripts|traces|workloads"
+FOLDERS = "bench|crates|docs|experiments|fuzz|lab|packaging|python|scripts|traces|workloads"
 PLACE = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/[\w./@*{{}}$…-]+")
 PLACEHOLDER = re.compile(r"[*{$…]|NAME|TRACE|@")
 HERE = Path(__file__)
