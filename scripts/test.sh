@@ -17,7 +17,8 @@ trap 'kill -- "-$guests" 2>/dev/null || true; rm -f "$log"' EXIT
 echo "test: the guests run beside all other tests; what they say follows at the end"
 
 status=0
-cargo test --workspace || status=$?
+# All suites, whichever fails: one failure is not to hide the next.
+cargo test --workspace --no-fail-fast || status=$?
 scripts/python-tests.sh --numprocesses 2 --dist loadfile || status=$?
 echo "test: waiting for the guests"
 wait "$guests" || status=$?
