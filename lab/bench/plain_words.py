@@ -15,12 +15,18 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
-CLAUSES = ("What", "Who", "Whose", "Why", "Where", "How", "Which")
-LISTED = set(
-    "told tell touch note hear look recall Told Asked Fault Failure NamedDrive Stage Recall Rehearsal Flows Room "
-    "Unfinished Mind Senses Outlook Understudy Whose".split()
-)
+WORDS = Path(__file__).resolve().parents[2] / "crates/core/replay/tests/words.rs"
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a list of the test that holds them."""
+    return set(re.findall(r'"(\w+)"', re.search(rf"const {name}: [^=]*= \[(.*?)\];", WORDS.read_text(), re.S)[1]))
+
+
+CLAUSES = words_of("CLAUSES")
+LISTED = words_of("LISTED")
 TESTS = "#[cfg(test)]\nmod tests {"
 DEFINITION = re.compile(r"^\s*(pub(?:\([^)]*\))? )?(?:async |const |unsafe )*(fn|struct|enum|trait|type|mod) (\w+)", re.M)
 

@@ -188,7 +188,7 @@ impl HostScheme for Guest {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        let built = Python::attach(|py| self.at_work(py, &site.geometry));
+        let built = Python::attach(|py| self.at_work(py, &site.geometry()));
         match built {
             Ok(working) => Ok(Halves::host(working)),
             Err(error) => {

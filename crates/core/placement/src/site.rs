@@ -11,8 +11,6 @@ use crate::{future::Future, geometry::HostGeometry, halves::DeviceHalf};
 pub struct Site<'a> {
     /// The drive as the scheme is shown it: of a sampled drive, the whole one.
     pub drive: &'a Config,
-    /// The drive's properties that every scheme may know.
-    pub geometry: HostGeometry,
     /// The half that places the copies.
     pub copies: DeviceHalf,
     /// Deaths of pages that are still to come; `None` on a drive in use.
@@ -24,10 +22,14 @@ impl<'a> Site<'a> {
     pub fn new(drive: &'a Config, copies: DeviceHalf) -> Site<'a> {
         Site {
             drive,
-            geometry: HostGeometry::of(drive),
             copies,
             future: None,
         }
+    }
+
+    /// The drive's properties that every scheme may know.
+    pub fn geometry(&self) -> HostGeometry {
+        HostGeometry::of(self.drive)
     }
 
     /// The same drive, where it is known when pages will die, if it is.

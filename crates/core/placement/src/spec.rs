@@ -229,7 +229,7 @@ impl SchemeSpec {
     /// # Errors
     /// When a parameter does not fit the drive, or it has no stream or no page.
     pub fn build(&self, site: &Site<'_>) -> Result<Halves, SchemeError> {
-        if site.geometry.host_streams == 0 || site.geometry.page_bytes == 0 {
+        if site.drive.host_streams == 0 || site.drive.page_bytes == 0 {
             return Err(SchemeError::NoDrive);
         }
         let build = || self.host.build(site).map_err(|unfit| self.unfit(unfit));
@@ -238,7 +238,7 @@ impl SchemeSpec {
         }
         let schemes = (0..self.tenants).map(|_| build().map(Halves::into_assign));
         let schemes = schemes.collect::<Result<Vec<_>, _>>()?;
-        Ok(Halves::host(Tenants::new(schemes, &site.geometry)))
+        Ok(Halves::host(Tenants::new(schemes, &site.geometry())))
     }
 
     /// The scheme at work on a drive that [`SchemeSpec::drive`] made for it. `future` is for schemes

@@ -152,7 +152,7 @@ const FILE_NAMES: [&str; 9] = [
 /// A definition in a source text.
 struct Definition<'a> {
     name: &'a str,
-    /// Whether it is a type, and named outside of its module's crate or its parent.
+    /// Whether it is a type that is `pub` without a restriction.
     is_public_type: bool,
 }
 

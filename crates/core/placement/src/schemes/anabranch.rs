@@ -118,7 +118,7 @@ impl HostScheme for Parameters {
         match site.copies {
             // Its own victims and copies need no rule of the drive's.
             DeviceHalf::Own => {
-                Anabranch::new(self, &site.geometry.drive(), site.copies).map(Halves::whole)
+                Anabranch::new(self, &site.geometry().drive(), site.copies).map(Halves::whole)
             }
             DeviceHalf::Relocation(_) => {
                 Anabranch::new(self, site.drive, site.copies).map(Halves::host)

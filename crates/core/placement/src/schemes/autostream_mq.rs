@@ -106,7 +106,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(AutoStreamMq::new(self, &site.geometry)?))
+        Ok(Halves::host(AutoStreamMq::new(self, &site.geometry())?))
     }
 }
 

@@ -135,7 +135,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(AutoStreamSfr::new(self, &site.geometry)?))
+        Ok(Halves::host(AutoStreamSfr::new(self, &site.geometry())?))
     }
 }
 

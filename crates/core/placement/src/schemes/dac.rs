@@ -31,7 +31,7 @@ impl HostScheme for Parameters {
     named!("dac");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Dac::new(self, &site.geometry)))
+        Ok(Halves::whole(Dac::new(self, &site.geometry())))
     }
 }
 

@@ -88,7 +88,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Dogi::new(self, &site.geometry)))
+        Ok(Halves::whole(Dogi::new(self, &site.geometry())))
     }
 
     fn victim_rule(&self) -> Option<VictimRule> {

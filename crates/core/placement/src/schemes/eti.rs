@@ -43,7 +43,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Eti::new(self, &site.geometry)))
+        Ok(Halves::whole(Eti::new(self, &site.geometry())))
     }
 }
 

@@ -34,7 +34,7 @@ impl HostScheme for Parameters {
     named!("fadac");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Fadac::new(self, &site.geometry)))
+        Ok(Halves::whole(Fadac::new(self, &site.geometry())))
     }
 }
 

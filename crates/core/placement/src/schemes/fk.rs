@@ -32,7 +32,7 @@ impl HostScheme for Parameters {
     named!("fk");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Fk::new(self, &site.geometry, site.future)))
+        Ok(Halves::whole(Fk::new(self, &site.geometry(), site.future)))
     }
 
     fn needs_future(&self) -> bool {

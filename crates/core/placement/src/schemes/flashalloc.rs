@@ -35,7 +35,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(FlashAlloc::new(self, &site.geometry)))
+        Ok(Halves::host(FlashAlloc::new(self, &site.geometry())))
     }
 }
 

@@ -33,7 +33,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(FStream::new(site.geometry.host_streams)))
+        Ok(Halves::host(FStream::new(site.drive.host_streams)))
     }
 }
 

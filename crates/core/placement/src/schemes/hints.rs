@@ -61,7 +61,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(Hints::new(site.geometry.host_streams)))
+        Ok(Halves::host(Hints::new(site.drive.host_streams)))
     }
 }
 

@@ -37,8 +37,8 @@ impl HostScheme for Parameters {
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
         Ok(Halves::host(Manual::new(
             &self.rules,
-            site.geometry.host_streams,
-            site.geometry.page_bytes,
+            site.drive.host_streams,
+            site.drive.page_bytes,
         )))
     }
 }

@@ -35,7 +35,7 @@ impl HostScheme for Parameters {
     named!("multilog");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(MultiLog::new(self, &site.geometry)))
+        Ok(Halves::whole(MultiLog::new(self, &site.geometry())))
     }
 }
 

@@ -119,7 +119,7 @@ macro_rules! foreseeing {
         fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
             Ok(Halves::whole($scheme::new(
                 self,
-                &site.geometry,
+                &site.geometry(),
                 site.future,
             )))
         }

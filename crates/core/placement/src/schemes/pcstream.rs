@@ -82,7 +82,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        let scheme = PcStream::new(self, &site.geometry);
+        let scheme = PcStream::new(self, &site.geometry());
         Ok(match self.by {
             Grouping::Context => Halves::host(scheme),
             by => Halves::host(ByFile::new(scheme, by, self.max_contexts as usize)),

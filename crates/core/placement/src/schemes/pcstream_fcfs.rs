@@ -39,10 +39,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(FirstCome::new(
-            self,
-            site.geometry.host_streams,
-        )))
+        Ok(Halves::host(FirstCome::new(self, site.drive.host_streams)))
     }
 }
 

@@ -73,7 +73,7 @@ impl HostScheme for Parameters {
     }
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(Placed::new(site.geometry.host_streams)))
+        Ok(Halves::host(Placed::new(site.drive.host_streams)))
     }
 }
 

@@ -39,7 +39,7 @@ impl HostScheme for Parameters {
     named!("sepbit");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(SepBit::new(self, &site.geometry)))
+        Ok(Halves::whole(SepBit::new(self, &site.geometry())))
     }
 }
 

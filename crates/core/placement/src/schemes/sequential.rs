@@ -38,7 +38,7 @@ impl HostScheme for Parameters {
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
         Ok(Halves::host(SequentialDetector::new(
             self,
-            site.geometry.host_streams,
+            site.drive.host_streams,
         )))
     }
 }

@@ -41,7 +41,7 @@ impl HostScheme for Parameters {
     named!("sfs");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Sfs::new(self, &site.geometry)))
+        Ok(Halves::whole(Sfs::new(self, &site.geometry())))
     }
 }
 

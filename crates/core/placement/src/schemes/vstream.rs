@@ -55,7 +55,7 @@ impl HostScheme for Parameters {
     named!("vstream");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::host(VStream::new(self, &site.geometry)))
+        Ok(Halves::host(VStream::new(self, &site.geometry())))
     }
 }
 

@@ -38,7 +38,7 @@ impl HostScheme for Parameters {
     named!("warcip");
 
     fn build(&self, site: &Site<'_>) -> Result<Halves, Unfit> {
-        Ok(Halves::whole(Warcip::new(self, &site.geometry)))
+        Ok(Halves::whole(Warcip::new(self, &site.geometry())))
     }
 }
 
