@@ -43,10 +43,7 @@ impl Reading {
     /// A reading on a drive of `logical_pages` pages.
     pub fn new(logical_pages: u32) -> Reading {
         Reading {
-            pages: Pages {
-                logical_pages,
-                page_bytes: PAGE_BYTES,
-            },
+            pages: Pages::new(logical_pages, PAGE_BYTES),
             now_pages: 0,
         }
     }

@@ -20,7 +20,7 @@ use crate::error::{CompareError, Result};
 
 /// Bytes of writes after which a quick replay ends (our choice).
 const QUICK_BYTES: u64 = 1 << 30;
-/// Requests of a raw trace or a synthetic load that are passed on at a time (our choice).
+/// Requests of a synthetic load that are passed on at a time (our choice).
 const BATCH: usize = 8192;
 /// The prefix of a synthetic load's name.
 pub(crate) const SYNTHETIC: &str = "synthetic:";
@@ -390,13 +390,7 @@ impl Open {
         match self {
             Open::Foreign(trace) => trace.read_batch(ios),
             Open::Native(reader) => Ok(reader.read_batch(ios)?),
-            Open::Raw(reader) => {
-                ios.clear();
-                for io in reader.by_ref().take(BATCH) {
-                    ios.push(io?);
-                }
-                Ok(!ios.is_empty())
-            }
+            Open::Raw(reader) => Ok(reader.read_batch(ios)?),
             Open::Synthetic { requests, .. } => {
                 ios.clear();
                 ios.extend(requests.by_ref().take(BATCH));

@@ -65,10 +65,20 @@ impl Policy {
         write: &Write,
         mut perform: impl FnMut(&mut dyn Relocate, &Write, StreamId) -> Result<(), E>,
     ) -> Result<(), E> {
-        if !self.goes_by_page {
+        if !self.goes_by_page || write.pages.count == 1 {
             let stream = self.host_mut().assign(write);
             return perform(self.relocation_mut(), write, stream);
         }
+        self.place_each(write, &mut perform)
+    }
+
+    /// The same page by page. Apart, so that what performs the short way is built into it.
+    #[inline(never)]
+    fn place_each<E>(
+        &mut self,
+        write: &Write,
+        perform: &mut dyn FnMut(&mut dyn Relocate, &Write, StreamId) -> Result<(), E>,
+    ) -> Result<(), E> {
         for step in 0..write.pages.count {
             let part = Write {
                 pages: PageRange::new(write.pages.first + step, 1),

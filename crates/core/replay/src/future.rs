@@ -41,10 +41,7 @@ impl Foresight {
             deaths: 0,
         };
         Foresight {
-            pages: Pages {
-                logical_pages: drive.logical_pages,
-                page_bytes: drive.page_bytes,
-            },
+            pages: Pages::of(drive),
             lives_pages: Vec::new(),
             logical: vec![untouched; drive.logical_pages as usize],
             records: 0,

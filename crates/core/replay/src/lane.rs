@@ -146,7 +146,7 @@ pub struct Lane {
     /// clock that both halves of a scheme use.
     pub(crate) clock_pages: u64,
     /// Pages that are written soon.
-    ahead: Vec<u32>,
+    ahead: Box<[u32; AHEAD]>,
 }
 
 /// A lane's device and its details. The calls of the device are handed the scheme's device half.
@@ -155,6 +155,8 @@ pub(crate) struct Driven {
     /// When the current request was issued, in nanoseconds.
     time_ns: u64,
     batch: Vec<u32>,
+    /// Pages of a whole batch: one where requests take time.
+    batch_pages: usize,
     batch_stream: StreamId,
     series: Series,
     /// The most pages that ever held data.
@@ -193,20 +195,18 @@ impl Lane {
         let config = engine.config();
         Lane {
             policy,
-            pages: Pages {
-                logical_pages: config.logical_pages,
-                page_bytes: config.page_bytes,
-            },
+            pages: Pages::of(config),
             sample: None,
             rehearsal: None,
             clock_pages: engine.clock_pages(),
-            ahead: Vec::with_capacity(AHEAD),
+            ahead: Box::new([0; AHEAD]),
             driven: Driven {
                 series: Series::new(u64::from(config.logical_pages) / POINTS_PER_CAPACITY),
                 peak_mapped_pages: engine.mapped_pages(),
+                batch: Vec::with_capacity(BATCH),
+                batch_pages: if engine.is_timed() { 1 } else { BATCH },
                 engine,
                 time_ns: 0,
-                batch: Vec::with_capacity(BATCH),
                 batch_stream: StreamId::DEFAULT,
                 records: 0,
                 watch: None,
@@ -237,10 +237,7 @@ impl Lane {
         let whole = start.shown.map(|shown| shown.whole(&config));
         let shown = whole.as_ref().unwrap_or(&config);
         let mut policy = spec.policy_of(shown, &config, start.future)?;
-        let pages = Pages {
-            logical_pages: shown.logical_pages,
-            page_bytes: shown.page_bytes,
-        };
+        let pages = Pages::of(shown);
         let relocation = policy.relocation_mut();
         let device = match (start.clock, start.aged) {
             (None, None) => AnyDevice::Counted(Box::new(Device::new(config, relocation)?)),
@@ -303,6 +300,7 @@ impl Lane {
     /// # Errors
     /// When the request does not fit the drive, or the device fails; the lane must not be used
     /// after that.
+    #[inline]
     pub fn apply(&mut self, io: &Io) -> Result<(), LaneError> {
         if self.driven.ended {
             return Ok(());
@@ -342,16 +340,18 @@ impl Lane {
 
     /// Reads what device and scheme know of the first page of each short write of a batch: the pages behind it lie beside it.
     fn prefetch(&mut self, ios: &[Io]) {
-        let page_bytes = u64::from(self.pages.page_bytes);
-        let longest = page_bytes * SHORT_PAGES;
-        let short = |io: &&Io| io.operation == Operation::Write && io.length_bytes <= longest;
-        let first = |io: &Io| (io.offset_bytes / page_bytes) as u32;
-        self.ahead.clear();
-        self.ahead.extend(ios.iter().filter(short).map(first));
-        if self.sample.is_none() {
-            self.driven.engine.prefetch(&self.ahead);
+        let longest = u64::from(self.pages.page_bytes()) * SHORT_PAGES;
+        let mut short = 0;
+        // Without a branch a request: a page that is not wanted is overwritten by the next.
+        for io in ios {
+            self.ahead[short] = self.pages.page_of(io.offset_bytes) as u32;
+            short += usize::from(io.operation == Operation::Write && io.length_bytes <= longest);
         }
-        self.policy.prefetch(&self.ahead);
+        let ahead = &self.ahead[..short];
+        if self.sample.is_none() {
+            self.driven.engine.prefetch(ahead);
+        }
+        self.policy.prefetch(ahead);
     }
 
     /// Performs a read, which changes the time only. A read beyond the drive, which a trace of a
@@ -368,6 +368,7 @@ impl Lane {
         self.driven.wait_for(relocation, request)
     }
 
+    #[inline]
     fn write(&mut self, io: &Io) -> Result<(), LaneError> {
         let pages = self.pages.written(io);
         let pages = pages.map_err(|problem| self.driven.beyond(problem))?;
@@ -513,10 +514,10 @@ impl Driven {
             self.batch_stream = stream;
         }
         self.batch.push(pages.first);
-        if self.batch.len() == BATCH || self.engine.is_timed() {
-            self.flush_batch(relocation)
-        } else {
+        if self.batch.len() < self.batch_pages {
             Ok(())
+        } else {
+            self.flush_batch(relocation)
         }
     }
 

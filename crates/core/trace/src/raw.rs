@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::ahead::Ahead;
 use crate::error::TraceError;
 use crate::io::Io;
 use crate::open::open_readable;
@@ -15,12 +14,10 @@ const PAGE_BYTES: u64 = 4096;
 /// Bytes of a page number.
 const NUMBER_BYTES: usize = size_of::<u32>();
 
-/// Bytes read at a time: 16 Ki page numbers. Our choice.
-const CHUNK_BYTES: u64 = 64 << 10;
+/// Bytes read at a time: 4,096 page numbers. Our choice: the requests that they become stay in a core's cache.
+const CHUNK_BYTES: u64 = 16 << 10;
 
 /// Reads a file of raw page numbers, or a pipe, a chunk at a time.
-///
-/// After an error, and after the last page, it yields nothing more.
 #[derive(Debug)]
 pub struct RawReader {
     path: PathBuf,
@@ -29,7 +26,6 @@ pub struct RawReader {
     pages: Option<u64>,
     bytes: Vec<u8>,
     read_bytes: u64,
-    ahead: Ahead<u32>,
 }
 
 impl RawReader {
@@ -47,7 +43,6 @@ impl RawReader {
             pages: length_bytes.map(|bytes| bytes / NUMBER_BYTES as u64),
             bytes: Vec::with_capacity(CHUNK_BYTES as usize),
             read_bytes: 0,
-            ahead: Ahead::new(),
         };
         match length_bytes {
             Some(bytes) if bytes % NUMBER_BYTES as u64 != 0 => Err(reader.uneven(bytes)),
@@ -60,25 +55,22 @@ impl RawReader {
         self.pages
     }
 
-    /// Puts the next few thousand page numbers into `pages`, in place of what was there. Answers
-    /// `false` when there are no more, and `pages` is then empty.
+    /// Puts the next few thousand writes into `ios`, in place of what was there. Answers `false`
+    /// when there are no more, and `ios` is then empty.
     ///
     /// # Errors
     /// [`TraceError::Read`]; [`TraceError::RawLength`] when a pipe ends within a number, or a
     /// file was cut while it was read. The reader is at its end then.
-    pub fn read_pages(&mut self, pages: &mut Vec<u32>) -> Result<bool, TraceError> {
-        pages.clear();
-        if self.ahead.take_all(pages) {
-            return Ok(true);
-        }
-        let done = self.read_chunk(pages);
+    pub fn read_batch(&mut self, ios: &mut Vec<Io>) -> Result<bool, TraceError> {
+        ios.clear();
+        let done = self.read_chunk(ios);
         if !matches!(done, Ok(true)) {
             self.file = None;
         }
         done
     }
 
-    fn read_chunk(&mut self, pages: &mut Vec<u32>) -> Result<bool, TraceError> {
+    fn read_chunk(&mut self, ios: &mut Vec<Io>) -> Result<bool, TraceError> {
         let Some(file) = &mut self.file else {
             return Ok(false);
         };
@@ -93,7 +85,11 @@ impl RawReader {
         if !rest.is_empty() {
             return Err(self.uneven(self.read_bytes));
         }
-        pages.extend(numbers.iter().map(|number| u32::from_le_bytes(*number)));
+        ios.extend(
+            numbers
+                .iter()
+                .map(|&number| write_of(u32::from_le_bytes(number))),
+        );
         Ok(filled > 0)
     }
 
@@ -101,23 +97,6 @@ impl RawReader {
         TraceError::RawLength {
             path: self.path.clone(),
             length_bytes,
-        }
-    }
-}
-
-impl Iterator for RawReader {
-    type Item = Result<Io, TraceError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(page) = self.ahead.take() {
-            return Some(Ok(write_of(page)));
-        }
-        let mut pages = self.ahead.lend();
-        let read = self.read_pages(&mut pages);
-        self.ahead.put(pages);
-        match read {
-            Ok(_) => self.ahead.take().map(|page| Ok(write_of(page))),
-            Err(error) => Some(Err(error)),
         }
     }
 }

@@ -150,10 +150,7 @@ impl Reading {
     fn new(plan: &Plan, lane: Lane) -> Reading {
         Reading {
             lane,
-            pages: Pages {
-                logical_pages: plan.drive.logical_pages,
-                page_bytes: plan.drive.page_bytes,
-            },
+            pages: Pages::of(&plan.drive),
             counted: Counted::new(plan),
             first_half: plan.first_half,
             read: 0,

@@ -68,7 +68,7 @@ impl Alive {
 impl Survey {
     /// The survey in the form that is kept. Names of files are not in it.
     pub fn kept(&self) -> KeptSurvey {
-        let page_bytes = u64::from(self.pages.page_bytes);
+        let page_bytes = u64::from(self.pages.page_bytes());
         let profiles = (0_u32..).zip(&self.profiles);
         let contexts = profiles.filter(|(_, profile)| profile.writes > 0);
         let contexts = contexts.map(|(id, profile)| KeptContext {

@@ -48,10 +48,7 @@ impl Survey {
     /// A survey of the writes to `drive`.
     pub fn new(drive: &Config) -> Survey {
         Survey {
-            pages: Pages {
-                logical_pages: drive.logical_pages,
-                page_bytes: drive.page_bytes,
-            },
+            pages: Pages::of(drive),
             owners: Owners::new(drive.logical_pages),
             profiles: Vec::new(),
             files: FilesWritten::default(),
@@ -116,7 +113,7 @@ impl Survey {
 
     /// The details found so far. `table` describes the contexts; rows may be missing.
     pub fn details(&self, table: &[Context]) -> Details {
-        let page_bytes = u64::from(self.pages.page_bytes);
+        let page_bytes = u64::from(self.pages.page_bytes());
         let mut ranks: Vec<usize> = (0..self.profiles.len())
             .filter(|&row| self.profiles[row].writes > 0)
             .collect();

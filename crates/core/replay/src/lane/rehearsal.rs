@@ -199,10 +199,7 @@ fn lane(policy: Policy, collected: Collected, drive: &Config, start: &Start<'_>)
     let whole = start.shown.map(|shown| shown.whole(drive));
     let shown = whole.as_ref().unwrap_or(drive);
     let mut lane = Lane::new(policy, Engine::Collected(Box::new(collected)));
-    lane.pages = Pages {
-        logical_pages: shown.logical_pages,
-        page_bytes: shown.page_bytes,
-    };
+    lane.pages = Pages::of(shown);
     lane.sample = start.shown.map(|shown| KeptPages::new(&[shown.sample]));
     lane
 }

@@ -58,10 +58,7 @@ fn numbers(seed: u64) -> String {
 
 fn pages(seed: u64) -> String {
     let mut random = Random(seed);
-    let pages = Pages {
-        logical_pages: 500,
-        page_bytes: 4096,
-    };
+    let pages = Pages::new(500, 4096);
     let mut sum = Sum::default();
     let mut foresight = Foresight::new(&Config::new(500, 10, 60));
     for _ in 0..500 {

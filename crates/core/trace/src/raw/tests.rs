@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use proptest::prelude::*;
 
 use super::RawReader;
@@ -15,27 +13,27 @@ fn bytes_of(pages: &[u32]) -> Vec<u8> {
     pages.iter().flat_map(|page| page.to_le_bytes()).collect()
 }
 
-fn all_pages(path: &Path) -> Vec<u32> {
-    let mut reader = RawReader::open(path).unwrap();
+fn all_writes(mut reader: RawReader) -> Result<Vec<Io>, TraceError> {
     let (mut all, mut some) = (Vec::new(), Vec::new());
-    while reader.read_pages(&mut some).unwrap() {
+    while reader.read_batch(&mut some)? {
         all.extend_from_slice(&some);
     }
     assert!(some.is_empty());
-    all
+    assert!(!reader.read_batch(&mut some)?, "the end is the end");
+    Ok(all)
+}
+
+fn writes_of(pages: &[u32]) -> Vec<Io> {
+    let write = |page: &u32| Io::write(u64::from(*page) * 4096, 4096);
+    pages.iter().map(write).collect()
 }
 
 proptest! {
     #[test]
     fn pages_come_back_as_they_are(pages in prop::collection::vec(any::<u32>(), 1..500)) {
         let file = file_of(&bytes_of(&pages));
-        prop_assert_eq!(all_pages(file.path()), pages.clone());
-        let ios: Result<Vec<Io>, TraceError> = RawReader::open(file.path()).unwrap().collect();
-        let expected: Vec<Io> = pages
-            .iter()
-            .map(|page| Io::write(u64::from(*page) * 4096, 4096))
-            .collect();
-        prop_assert_eq!(ios.unwrap(), expected);
+        let read = all_writes(RawReader::open(file.path()).unwrap());
+        prop_assert_eq!(read.unwrap(), writes_of(&pages));
     }
 }
 
@@ -43,21 +41,9 @@ proptest! {
 fn a_file_longer_than_a_chunk_is_read_to_its_end() {
     let pages: Vec<u32> = (0..100_003).map(|page| page ^ 0xabcd_0000).collect();
     let file = file_of(&bytes_of(&pages));
-    assert_eq!(all_pages(file.path()), pages);
-    assert_eq!(RawReader::open(file.path()).unwrap().pages(), Some(100_003));
-    assert_eq!(RawReader::open(file.path()).unwrap().count(), 100_003);
-}
-
-#[test]
-fn what_the_iterator_left_is_in_the_next_chunk() {
-    let file = file_of(&bytes_of(&[7, 8, 9]));
-    let mut reader = RawReader::open(file.path()).unwrap();
-    assert_eq!(reader.next().unwrap().unwrap().offset_bytes, 7 * 4096);
-    let mut pages = vec![1; 3];
-    assert!(reader.read_pages(&mut pages).unwrap());
-    assert_eq!(pages, [8, 9]);
-    assert!(!reader.read_pages(&mut pages).unwrap());
-    assert!(reader.next().is_none());
+    let reader = RawReader::open(file.path()).unwrap();
+    assert_eq!(reader.pages(), Some(100_003));
+    assert_eq!(all_writes(reader).unwrap(), writes_of(&pages));
 }
 
 #[test]
@@ -94,7 +80,7 @@ fn a_pipe_is_read_and_one_that_ends_within_a_number_is_an_error() {
         let feeder = std::thread::spawn(move || std::fs::write(path, bytes).unwrap());
         let reader = RawReader::open(&pipe).unwrap();
         assert_eq!(reader.pages(), None);
-        let read: Result<Vec<Io>, TraceError> = reader.collect();
+        let read = all_writes(reader);
         feeder.join().unwrap();
         match read {
             Ok(ios) => assert!(whole && ios.len() == 3),
