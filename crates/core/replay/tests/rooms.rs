@@ -79,13 +79,14 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         &[
             "ssd",
             "placement",
+            "collect",
             "probe",
             "counters",
             "nvme-host",
             "steer",
         ],
     ),
-    ("calibrate", &["ssd", "nvme-host"]),
+    ("calibrate", &["ssd", "collect", "nvme-host"]),
     (
         "anabranch",
         &[

@@ -1,5 +1,6 @@
 //! Findings on a drive.
 
+use anabranch_collect::{FEWEST_HANDLES, FEWEST_SPARE_UNITS};
 use anabranch_ssd::victims::VictimRule;
 use serde::Serialize;
 
@@ -91,8 +92,6 @@ pub enum Discard {
 /// Units of data from which collecting by the host counts as on a drive of many (our choice: between the drives of about
 /// 100 units and those of 720 and 822 that were replayed).
 const MANY_UNITS: u64 = 400;
-/// Handles with which collecting by the host did not pay in replays: one of two is for rewrites.
-const FEW_HANDLES: u16 = 2;
 
 /// The rule by which a drive chooses the units that it empties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -220,8 +219,13 @@ impl Findings {
     /// Judges whether it could pay that the host collects on this drive, by the replays of docs/results/parts.md.
     pub fn host_collection_words(&self) -> String {
         let units = self.unit.best_bytes().filter(|&unit| unit > 0);
+        let spare_bytes = self
+            .spare
+            .map(|spare| spare.best * self.logical_bytes as f64);
+        let spare_units = units.zip(spare_bytes);
+        let spare_units = spare_units.map(|(unit, bytes)| (bytes / unit as f64).round() as u32);
         let units = units.map(|unit| self.logical_bytes / unit);
-        let is_fdp = self.placement == "fdp" && self.handle_count > FEW_HANDLES;
+        let is_fdp = self.placement == "fdp" && self.handle_count >= FEWEST_HANDLES;
         let why = match (self.collection.victims, units) {
             _ if !is_fdp => {
                 "could not pay: it needs Flexible Data Placement and more than two handles"
@@ -237,6 +241,12 @@ impl Findings {
             }
             (Some(Victims::Greedy), None) => "cannot be promised: the unit is not known",
             (Some(Victims::Greedy), Some(units)) => {
+                if let Some(spare) = spare_units.filter(|&spare| spare < FEWEST_SPARE_UNITS) {
+                    return format!(
+                        "does not pay: it has {spare} spare units, and in replays {FEWEST_SPARE_UNITS} were the fewest that \
+                         saved something"
+                    );
+                }
                 let saved = if units < MANY_UNITS {
                     "could pay a little: replays of greedy drives of about a hundred units saved 3 to 6 % of copies"
                 } else {

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use anabranch_calibrate::{
-    CalibrateError, CalibratedDrive, Discard, DriveCommand, Findings, Link, Settings, Victims,
-    calibrate,
+    Band, CalibrateError, CalibratedDrive, Discard, DriveCommand, Findings, Link, Settings,
+    Victims, calibrate,
 };
 use anabranch_ssd::{
     Config, PageRange,
@@ -225,6 +225,26 @@ fn each_rule_is_told_and_stands_in_the_profile() {
             (config.gc_start_free_units, config.gc_stop_free_units),
             (1, 2)
         );
+    }
+}
+
+#[test]
+fn collecting_by_the_host_needs_spare_units_and_handles() {
+    let mut found = learned(VictimRule::Greedy, Quirks::default());
+    let unit_bytes = found.unit.best_bytes().expect("a unit") as f64;
+    for (spare_units, handles, words) in [
+        (8.0, 3, "could pay"),
+        (7.0, 3, "does not pay: it has 7 spare units"),
+        (8.0, 2, "could not pay: it needs"),
+    ] {
+        let share = spare_units * unit_bytes / found.logical_bytes as f64;
+        found.spare = found.spare.map(|spare| Band {
+            best: share,
+            ..spare
+        });
+        found.handle_count = handles;
+        let told = found.host_collection_words();
+        assert!(told.starts_with(words), "{told}");
     }
 }
 

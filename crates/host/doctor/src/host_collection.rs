@@ -1,14 +1,14 @@
 //! Whether it could pay that the host collects on a drive, as far as that shows without a write.
 
-use crate::findings::Device;
+use anabranch_collect::FEWEST_HANDLES;
 
-/// Handles with which it did not pay in replays: one of two is for rewrites.
-const FEW_HANDLES: u16 = 2;
+use crate::findings::Device;
 
 /// A sentence for people; `None` where the drive was not asked. The drive's victim rule decides, which no drive reports.
 pub fn host_collection(device: &Device) -> Option<String> {
     let drive = device.drive.as_ref()?.as_ref().ok()?;
-    let Some(fdp) = drive.fdp.as_ref().filter(|fdp| fdp.handles > FEW_HANDLES) else {
+    let fdp = drive.fdp.as_ref();
+    let Some(fdp) = fdp.filter(|fdp| fdp.handles >= FEWEST_HANDLES) else {
         return Some(
             "Collecting by the host could not pay: it needs Flexible Data Placement and more than two handles."
                 .to_owned(),
