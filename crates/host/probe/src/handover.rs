@@ -49,7 +49,7 @@ pub struct HandoverCounts {
     pub evicted: u64,
     /// Questions answered with a writer.
     pub found: u64,
-    /// The part of `found` that threads of the kernel wrote, such as dm-crypt's: who wrote above them is not seen.
+    /// The part of `found` that threads of the kernel wrote, such as a loop device's: who wrote above them is not seen.
     pub by_kernel: u64,
     /// Questions about pages that nobody was seen to write.
     pub missed: u64,
@@ -76,7 +76,7 @@ struct LastAnswer {
 /// [`Handover::poll`] has received it.
 ///
 /// The kernel side notes a page's writer when the request enters the block layer, before merges and splits, in a
-/// window of 2^20 pages; with all its maps it takes 25 MiB whatever the drive's size, and some 64 KiB for each processor
+/// window of 2^20 pages; with all its maps it takes 27 MiB whatever the drive's size, and some 64 KiB for each processor
 /// beyond two. Two pages that want the same place do not mix: one of them is counted as evicted, and has no writer.
 #[derive(Debug)]
 pub struct Handover {
@@ -409,15 +409,8 @@ fn kernel_threads(
         .iter()
         .filter(|context| context.kind == ContextKind::Kernel);
     let names: BTreeSet<&str> = threads.map(|context| context.role.as_str()).collect();
-    let is_encrypted =
-        |name: &&str| name.starts_with("dmcrypt_write") || name.starts_with("kcryptd");
-    let remedy = if names.iter().any(is_encrypted) {
-        "; `cryptsetup refresh --perf-no_write_workqueue` lets the programs' own threads write"
-    } else {
-        ""
-    };
     Some(format!(
-        "{:.1} % of the pages were written by threads of the kernel ({}): which program wrote is not seen behind them{remedy}",
+        "{:.1} % of the pages were written by threads of the kernel ({}): which program wrote is not seen behind them",
         100.0 * counts.by_kernel as f64 / counts.found as f64,
         names.into_iter().collect::<Vec<_>>().join(", ")
     ))
@@ -456,19 +449,16 @@ mod tests {
     }
 
     #[test]
-    fn what_kernel_threads_wrote_is_told_with_its_share_and_a_remedy() {
+    fn what_kernel_threads_wrote_is_told_with_its_share() {
         let roles = [
             (ContextKind::Application, "mysqld"),
             (ContextKind::Kernel, "md_raid"),
-            (ContextKind::Kernel, "dmcrypt_write/:"),
+            (ContextKind::Kernel, "kworker/u:"),
             (ContextKind::Metadata, "kworker"),
         ];
         let words = sentence(&roles, 800, 100).unwrap();
         assert!(words.starts_with("12.5 % of the pages"), "{words}");
-        assert!(words.contains("(dmcrypt_write/:, md_raid)"), "{words}");
-        assert!(words.contains("--perf-no_write_workqueue"), "{words}");
-        let words = sentence(&roles[..2], 800, 100).unwrap();
-        assert!(!words.contains("cryptsetup"), "{words}");
+        assert!(words.contains("(kworker/u:, md_raid)"), "{words}");
     }
 
     #[test]

@@ -308,6 +308,7 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             // A kernel that refuses to watch the way out of `fcntl` refuses that of other functions, and their entries.
             Some("on_issue") => settings.passed && hooks.hints != Some(FCNTL),
             Some("on_pass" | "on_pass_and_wait") => settings.passed && hooks.hints == Some(FCNTL),
+            Some("on_remap") => support.sees_remaps,
             Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)

@@ -16,7 +16,7 @@ pub struct PageWriter {
     /// The tenant of the writer where control groups are tenants, else of the file; 0 if it is none.
     pub tenant: u32,
     /// Whether a thread of the kernel wrote it that is no file system's: often that of a block layer above, such as
-    /// dm-crypt's, behind which the program is not seen.
+    /// a loop device's, behind which the program is not seen.
     pub is_by_kernel: bool,
 }
 

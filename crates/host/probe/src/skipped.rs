@@ -19,6 +19,8 @@ pub(crate) enum Hook {
     /// Reads of files.
     Reads,
     Renames,
+    /// Requests that a device made of others sends below.
+    Remaps,
     Exits,
 }
 
@@ -38,6 +40,7 @@ impl Loaded {
             Some("on_fcntl" | "on_syscall_exit") => Hook::Calls,
             Some("on_read_pages" | "on_map_pages") => Hook::Reads,
             Some("on_rename") => Hook::Renames,
+            Some("on_remap") => Hook::Remaps,
             Some("on_exit") => Hook::Exits,
             Some("on_pass" | "on_pass_and_wait" | "on_issue") => Hook::Commands,
             Some(name) if late.contains(&name) => Hook::LateRequests,
@@ -95,8 +98,9 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
             Hook::Requests => &mut skipped.requests,
             Hook::Commands => &mut skipped.commands,
             // Nearly all of them the first has taken; one read of the many before a file says nothing; a file is called
-            // by its name before; and of hardly any process that ends is there anything to tell.
-            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Exits => {
+            // by its name before; a request below whose remap was not seen has its submitter as its writer; and of
+            // hardly any process that ends is there anything to tell.
+            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Remaps | Hook::Exits => {
                 continue;
             }
             Hook::DirtyPages => &mut skipped.dirty_pages,

@@ -32,6 +32,9 @@ pub struct Support {
     /// Whether a file that is renamed can be seen when it is. Without it, one that is not written to again keeps the
     /// name that it was written under.
     pub sees_renames: bool,
+    /// Whether a device made of others can be seen to report which of its sectors a request below stands for. Without
+    /// it, what a device sends below from a thread of its own is that thread's.
+    pub sees_remaps: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// With kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
@@ -101,6 +104,7 @@ pub fn check() -> Result<Support, ProbeError> {
         sees_renames: btf
             .type_by_name::<types::Struct<'_>>("renamedata")
             .is_some(),
+        sees_remaps: has("block_bio_remap"),
         sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
         queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
     })
@@ -183,6 +187,7 @@ mod tests {
             sees_hints: true,
             sees_reads: true,
             sees_renames: true,
+            sees_remaps: true,
             sees_direct_files: true,
             queued_flag: None,
         };

@@ -47,7 +47,7 @@ fn of(
         text.family(
             "kernel_thread_pages",
             Metric::Counter,
-            "Found pages that threads of the kernel wrote, such as dm-crypt's",
+            "Found pages that threads of the kernel wrote, such as a loop device's",
             [(Vec::new(), counts.by_kernel as f64)],
         );
     }

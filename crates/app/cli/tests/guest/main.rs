@@ -10,6 +10,7 @@
     clippy::print_stderr
 )]
 
+mod below;
 mod between;
 mod captured;
 mod chain;

@@ -38,8 +38,9 @@ fn stacks_keep_who_wrote_or_are_known_to_lose_it() {
     let report = steered_by("steer-stacks.sh", &served.variables(), |_| String::new());
     eprintln!("kernel {}", report.output("release").trim());
     let all = ["direct", "buffered", "mapped"].as_slice();
-    // The last two hand down pages of the page cache, by threads of their own; dm-crypt encrypts into other pages.
-    for (stack, copies, expected) in [
+    // dm-crypt, RAID 5 and a thin volume write from threads of their own, the first two other pages; each request
+    // below stands for a write above. A loop device does not report which.
+    let stacks = [
         ("none", 1, all),
         ("linear", 1, all),
         ("overlay", 1, all),
@@ -49,16 +50,18 @@ fn stacks_keep_who_wrote_or_are_known_to_lose_it() {
         ("raid1-bitmap", 2, all),
         ("raid10", 2, all),
         ("btrfs", 1, all),
-        ("dm-crypt", 1, &[]),
-        ("dm-crypt-direct", 1, &all[..1]),
-        ("raid5", 1, &[]),
-        ("thin", 1, &all[1..]),
-        ("thin-again", 1, &all[1..]),
+        ("dm-crypt", 1, all),
+        ("dm-crypt-direct", 1, all),
+        ("raid5", 1, all),
+        ("thin", 1, all),
+        ("thin-again", 1, all),
         ("loop", 1, &all[1..]),
-    ] {
-        let grown = grown(&report, stack);
-        eprintln!("{stack}: {grown:?}");
-        assert_eq!(kept(&grown, copies), expected, "{stack}");
+    ];
+    for (stack, ..) in stacks {
+        eprintln!("{stack}: {:?}", grown(&report, stack));
+    }
+    for (stack, copies, expected) in stacks {
+        assert_eq!(kept(&grown(&report, stack), copies), expected, "{stack}");
     }
     // LVM finds the volume on the drive as well, and takes that; by the line that `doctor` prints, it does not.
     assert!(report.output("unfiltered").contains("/dev/nvme0n1"));
@@ -66,22 +69,16 @@ fn stacks_keep_who_wrote_or_are_known_to_lose_it() {
     let filtered = report.output("filtered");
     assert_eq!(filtered.trim(), "/dev/ublkb0");
     let doctor = report.output("doctor-dm-crypt");
-    for words in ["--perf-no_write_workqueue", "/dev/ublkb0, which process"] {
-        assert!(doctor.contains(words), "{words}: {doctor}");
-    }
+    assert!(doctor.contains("/dev/ublkb0, which process"), "{doctor}");
     // What no program is seen behind is told, with its share.
     let counters = report.json("counters");
     let handover = &counters["handover"];
     let of = |name: &str| handover[name].as_u64().unwrap();
     let share = of("kernel_thread_pages") as f64 / of("found_pages") as f64;
-    assert!(share > 0.1 && share < 0.9, "{share}");
+    eprintln!("by threads of the kernel: {share:.3}, of {handover}");
+    assert!(share > 0.01 && share < 0.5, "{share}");
     let limitations = counters["limitations"].to_string();
-    for words in [
-        "written by threads of the kernel",
-        "dmcrypt_write",
-        "md_raid",
-        "cryptsetup refresh",
-    ] {
+    for words in ["written by threads of the kernel", "md_raid", "kworker"] {
         assert!(limitations.contains(words), "{words}: {limitations}");
     }
     assert_eq!(

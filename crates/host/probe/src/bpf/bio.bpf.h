@@ -24,6 +24,8 @@
 /* More steps than a bio of 4 GiB has pages of 4 KiB. */
 #define MAX_STEPS (1 << 20)
 #define LAST_GIB (-1UL << 30)
+#define OPERATION_MASK 0xff
+#define SECTOR_SHIFT 9
 
 /* A walk over a bio's pages. Kernel pointers are kept as numbers: see ring.bpf.h. */
 struct bio_walk {
@@ -41,6 +43,7 @@ struct bio_walk {
 	__u32 metadata; /* 1: pages without a file belong to the file system */
 	__u32 log; /* 1: to its log */
 	__u32 slot; /* the program's */
+	__u32 by_kernel; /* 1: the submitter is a thread of the kernel */
 };
 
 /* The pages so far that one writer wrote to one file. */
@@ -56,17 +59,15 @@ static __always_inline void send_run(struct io_event *io, __u32 slot)
 	io->length_bytes = 0;
 }
 
-/* `is_written`: by the running thread. */
-static __always_inline void
-fill_file(struct io_event *io, struct inode *inode, const struct file_key *key, __u32 slot, bool is_written)
+/* The hint of the event's file. `is_written`: by the running thread. */
+static __always_inline void fill_file(struct io_event *io, struct inode *inode, __u32 slot, bool is_written)
 {
-	io->file = *key;
 	io->hint = 0;
 	io->hint_granted = 0;
 	if (!inode)
 		return;
 
-	struct file_state *state = state_of(inode, key, slot, is_written);
+	struct file_state *state = state_of(inode, &io->file, slot, is_written);
 
 	if (state)
 		follow_name(inode, state, slot);
@@ -218,9 +219,7 @@ static __always_inline __u64 file_writer(struct bio_walk *walk, __u64 index)
 /* The writer of pages that hide their file: who submits them, or, where that is a kernel's thread, the file's. */
 static __always_inline __u64 hidden_writer(struct bio_walk *walk)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return task->flags & PF_KTHREAD ? file_writer(walk, walk->hidden_index) : walk->submitter;
+	return walk->by_kernel ? file_writer(walk, walk->hidden_index) : walk->submitter;
 }
 
 /* Finds the writer of `walk->folio`, and its file if it has one. Neighbours mostly lie in the same mapping. */
@@ -257,11 +256,11 @@ __noinline int continue_run(const struct bio_walk *walk, __u32 bytes)
 	bool same = io->writer == walk->writer && is_same_file(&io->file, &walk->file);
 
 	if (!io->length_bytes || !same) {
-		struct file_key key = walk->file;
-
 		send_run(io, walk->slot);
 		io->writer = walk->writer;
-		fill_file(io, (void *)walk->inode, &key, walk->slot, false);
+		/* Not a copy: 6.1 allows all calls of a program 512 bytes of stack together. */
+		io->file = walk->file;
+		fill_file(io, (void *)walk->inode, walk->slot, false);
 	}
 	io->length_bytes += bytes;
 	return 0;
@@ -331,6 +330,57 @@ static __always_inline __u32 done_bytes_of(struct bio *bio)
 	return bio->bi_iter.bi_bvec_done;
 }
 
+/* The kernel's request, read at once: most of what a field costs is the call that reads it. */
+static __always_inline struct bio *copied_bio(const struct bio *bio, struct scratch *scratch)
+{
+	if (bpf_probe_read_kernel(scratch->bio, bpf_core_type_size(struct bio), bio))
+		return NULL;
+	scratch->bio_address = (__u64)bio;
+	return (struct bio *)scratch->bio;
+}
+
+/* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
+extern const void iomap_dio_bio_end_io __ksym __weak;
+
+/* The file of a direct request, where the file system uses the kernel's iomap for it. */
+static __always_inline struct inode *direct_inode(struct bio *bio)
+{
+	if (!bpf_core_field_exists(struct iomap_dio, iocb))
+		return NULL;
+	/* Only in a bio that this function ends is bi_private the iomap's. */
+	if (!&iomap_dio_bio_end_io || bio->bi_end_io != &iomap_dio_bio_end_io)
+		return NULL;
+
+	struct iomap_dio *dio = bio->bi_private;
+
+	return READ(dio, iocb, ki_filp, f_inode);
+}
+
+static __always_inline void set_done_bytes(struct bio *copy, __u32 bytes)
+{
+	struct bio___offset *new = (void *)copy;
+
+	if (bpf_core_field_exists(new->bi_iter.bi_offset))
+		new->bi_iter.bi_offset = bytes;
+	else
+		copy->bi_iter.bi_bvec_done = bytes;
+}
+
+static __always_inline bool runs_in_kernel(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return task->flags & PF_KTHREAD;
+}
+
+/* The running thread, as the one that submits a request. */
+__noinline __u64 submitter(__u32 slot)
+{
+	struct scratch *scratch = scratch_of(slot);
+
+	return scratch ? current_writer(scratch, slot) : 0;
+}
+
 /* Ends requests of btrfs, to one drive or to the last of several mirrors. Address 0: not in this kernel. */
 extern const void btrfs_simple_end_io __ksym __weak;
 extern const void btrfs_orig_write_end_io __ksym __weak;
@@ -362,7 +412,8 @@ static __always_inline void find_hidden(struct bio *bio, __u64 address, struct b
 	learn(READ((struct inode *)walk->hidden, i_sb, s_dev));
 }
 
-static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct scratch *scratch, __u32 slot)
+static __always_inline void
+walk_pages(struct bio *bio, __u64 submitter, bool by_kernel, struct scratch *scratch, __u32 slot)
 {
 	__u32 opf = bio->bi_opf;
 	bool metadata = opf >> bpf_core_enum_value(enum req_flag_bits, __REQ_META) & 1;
@@ -377,6 +428,7 @@ static __always_inline void walk_pages(struct bio *bio, __u64 submitter, struct 
 		.metadata = metadata,
 		.log = metadata && idle,
 		.slot = slot,
+		.by_kernel = by_kernel,
 	};
 
 	find_hidden(bio, scratch->bio_address, &walk);

@@ -3,6 +3,7 @@
  * The kernel side of the probe: who makes pages dirty, and which requests then
  * reach the device. BTF tracepoints are used, and a kprobe where there is one.
  */
+#include "above.bpf.h"
 #include "bio.bpf.h"
 #include "file.bpf.h"
 #include "reader.bpf.h"
@@ -19,9 +20,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define F_SET_RW_HINT 1036
 #define F_SET_FILE_RW_HINT 1038
 #define MAX_HINT 5
-
-#define OPERATION_MASK 0xff
-#define SECTOR_SHIFT 9
 
 static __always_inline struct inode *inode_of_descriptor(__u32 descriptor)
 {
@@ -98,9 +96,6 @@ int BPF_PROG(on_rename, struct renamedata *renamed, int result)
 }
 #endif
 
-/* Ends the direct requests of file systems that use iomap. Address 0: not in this kernel. */
-extern const void iomap_dio_bio_end_io __ksym __weak;
-
 /* As `on_target`, for a device that may be read without a call. */
 static __always_inline bool lies_on_target(struct block_device *device)
 {
@@ -176,27 +171,12 @@ int BPF_PROG(on_map_pages, struct address_space *mapping)
 	return take_read(mapping, FAULT_PAGES);
 }
 
-/* The file of a direct request, where the file system uses the kernel's iomap for it. */
-static __always_inline struct inode *direct_inode(struct bio *bio)
-{
-	if (!bpf_core_field_exists(struct iomap_dio, iocb))
-		return NULL;
-	/* Only in a bio that this function ends is bi_private the iomap's. */
-	if (!&iomap_dio_bio_end_io || bio->bi_end_io != &iomap_dio_bio_end_io)
-		return NULL;
-
-	struct iomap_dio *dio = bio->bi_private;
-
-	return READ(dio, iocb, ki_filp, f_inode);
-}
-
 static __always_inline void send_whole(struct bio *bio, __u64 writer, struct inode *inode, struct io_event *io, __u32 slot)
 {
-	struct file_key key = {};
-
+	io->file = (struct file_key){};
 	if (inode)
-		key = key_of(inode);
-	fill_file(io, inode, &key, slot, io->operation == OPERATION_WRITE);
+		io->file = key_of(inode);
+	fill_file(io, inode, slot, io->operation == OPERATION_WRITE);
 	io->writer = writer;
 	io->length_bytes = bio->bi_iter.bi_size;
 	send_run(io, slot);
@@ -230,13 +210,20 @@ static __always_inline void note_begun(struct bio *bio, __u32 slot)
 
 static __always_inline void on_write(struct bio *bio, struct scratch *scratch, __u32 slot)
 {
-	__u64 submitter = current_writer(scratch, slot);
+	struct upper upper = {};
+
+	if (!find_origin(scratch, &upper) || !stand_in(scratch, &upper)) {
+		upper.writer = submitter(slot);
+		upper.by_kernel = runs_in_kernel();
+	}
+
 	struct inode *inode = direct_inode(bio);
 
-	if (inode)
-		send_whole(bio, submitter, inode, &scratch->io, slot);
+	/* A direct write of the kernel's own hands on the pages of others, as a loop device's does. */
+	if (inode && !upper.by_kernel)
+		send_whole(bio, upper.writer, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, submitter, scratch, slot);
+		walk_pages(bio, upper.writer, upper.by_kernel, scratch, slot);
 }
 
 /* A read has no writer, but a file. */
@@ -247,7 +234,7 @@ static __always_inline void on_read(struct bio *bio, struct scratch *scratch, __
 	if (inode)
 		send_whole(bio, 0, inode, &scratch->io, slot);
 	else
-		walk_pages(bio, 0, scratch, slot);
+		walk_pages(bio, 0, true, scratch, slot);
 }
 
 static __always_inline void on_flush(struct scratch *scratch)
@@ -302,15 +289,6 @@ static __always_inline bool is_discard(__u32 opf)
 	return code == REQ_OP_DISCARD || code == REQ_OP_SECURE_ERASE;
 }
 
-/* The kernel's request, read at once: most of what a field costs is the call that reads it. */
-static __always_inline struct bio *copied_bio(const struct bio *bio, struct scratch *scratch)
-{
-	if (bpf_probe_read_kernel(scratch->bio, bpf_core_type_size(struct bio), bio))
-		return NULL;
-	scratch->bio_address = (__u64)bio;
-	return (struct bio *)scratch->bio;
-}
-
 /* What is asked for; OPERATIONS: nothing that is told. */
 static __always_inline __u32 operation_of(__u32 opf, __u32 size)
 {
@@ -326,9 +304,15 @@ static __always_inline __u32 operation_of(__u32 opf, __u32 size)
 	return code == REQ_OP_READ && config.reads ? OPERATION_READ : OPERATIONS;
 }
 
-/* `bio` is the copy; `is_own`: it was sent to the target itself, not to a partition of it. */
-static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __u32 slot, bool is_own)
+/* The request in the scratch memory; `is_own`: it was sent to the target itself, not to a partition of it. */
+__noinline int take_bio(__u32 slot, bool is_own)
 {
+	struct scratch *scratch = scratch_of(slot);
+
+	if (!scratch)
+		return 0;
+
+	struct bio *bio = (struct bio *)scratch->bio;
 	__u32 opf = bio->bi_opf;
 	__u32 size = bio->bi_iter.bi_size;
 	__u32 operation = operation_of(opf, size);
@@ -353,7 +337,7 @@ static __always_inline int take_bio(struct bio *bio, struct scratch *scratch, __
 	else if ((opf & OPERATION_MASK) == REQ_OP_WRITE)
 		on_write(bio, scratch, slot);
 	else
-		send_whole(bio, current_writer(scratch, slot), NULL, &scratch->io, slot);
+		send_whole(bio, submitter(slot), NULL, &scratch->io, slot);
 	return 0;
 }
 
@@ -407,7 +391,10 @@ static __always_inline int on_queued(struct bio *bio, __u32 slot)
 	/* What a tracepoint is handed may be read without a call. */
 	bool is_own = bio->bi_bdev->bd_dev == config.device;
 
-	if (!is_own && !lies_on_target(bio->bi_bdev))
+	bool is_here = is_own || lies_on_target(bio->bi_bdev);
+	__u32 number = is_here || !met_above ? 0 : bio->bi_bdev->bd_disk->part0->bd_dev;
+
+	if (!is_here && !is_above(number))
 		return 0;
 #ifdef HANDOVER
 	if (config.is_late && was_taken(bio, slot))
@@ -416,7 +403,9 @@ static __always_inline int on_queued(struct bio *bio, __u32 slot)
 	struct scratch *scratch = scratch_of(slot);
 	struct bio *copy = scratch ? copied_bio(bio, scratch) : NULL;
 
-	return copy ? take_bio(copy, scratch, slot, is_own) : 0;
+	if (!copy)
+		return 0;
+	return is_here ? take_bio(slot, is_own) : note_above(number, slot);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -440,19 +429,51 @@ int on_bio_entry(struct pt_regs *regs)
 	struct scratch *scratch = scratch_of(SLOT_BIO);
 	struct bio *bio = scratch ? copied_bio(kernels, scratch) : NULL;
 
-	/* What is left of a bio after a split comes here again: block_bio_queue has fired for it. */
-	if (!bio || bio->bi_flags & config.queued_flag)
+	if (!bio)
 		return 0;
 
 	struct block_device *device = bio->bi_bdev;
 	bool is_own = READ(device, bd_dev) == config.device;
+	bool is_here = is_own || on_target(device);
+	/* What is left of a bio after a split comes here again: block_bio_queue has fired for it. */
+	bool is_left = bio->bi_flags & config.queued_flag;
+	__u32 number = is_here || !met_above ? 0 : disk_number(device);
 
-	if (!is_own && !on_target(device))
+	/* Of a device above, what is left is remapped by itself. */
+	if (is_here ? is_left : !is_above(number))
 		return 0;
 #ifdef HANDOVER
-	note_taken((__u64)kernels);
+	if (!is_left)
+		note_taken((__u64)kernels);
 #endif
-	return take_bio(bio, scratch, SLOT_BIO, is_own);
+	return is_here ? take_bio(SLOT_BIO, is_own) : note_above(number, SLOT_BIO);
+}
+
+/* A device made of others sends a request below, which stands for its own sectors from `from` on. */
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(on_remap, struct bio *bio, __u32 number, __u64 from)
+{
+	struct block_device *below = bio->bi_bdev;
+
+	/* The disk of a partition, of which `number` is. */
+	if (!below || below->bd_dev == number)
+		return 0;
+
+	__u32 disk = below->bd_disk->part0->bd_dev;
+
+	if (!lies_on_target(below) && !is_above(disk))
+		return 0;
+	if (!is_above(number)) {
+		*place_above(number) = (struct device_above){ .number = number };
+		met_above++;
+	}
+	if ((bio->bi_opf & OPERATION_MASK) != REQ_OP_WRITE || !bio->bi_iter.bi_size)
+		return 0;
+
+	/* Of a partition: when it is submitted, its sector is the disk's. */
+	__u64 sector = bio->bi_iter.bi_sector + below->bd_start_sect;
+
+	return pass_on(hash_of_request(address_of(bio), disk, sector), number, from, bio->bi_iter.bi_size);
 }
 
 /*
@@ -498,18 +519,9 @@ static __always_inline bool is_passed(struct request *request)
 	return queue->disk->part0->bd_dev == config.device || behind_path(queue) == config.device;
 }
 
-/* A kernel's pointer as a number: negated twice, the verifier takes it for one. */
-static __always_inline __u64 number_of(const void *pointer)
-{
-	__u64 address = (__u64)pointer;
-
-	asm volatile("%0 = -%0\n\t%0 = -%0" : "+r"(address));
-	return address;
-}
-
 static __always_inline int on_passed(struct request *request)
 {
-	return is_passed(request) ? take_passed(number_of(request), request->q->limits.logical_block_size) : 0;
+	return is_passed(request) ? take_passed(address_of(request), request->q->limits.logical_block_size) : 0;
 }
 
 /* Where a command enters, in who passes it: by io_uring. These are loaded for NVMe drives alone. */

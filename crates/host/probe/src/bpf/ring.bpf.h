@@ -32,9 +32,18 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define READ_PATH_OF(a, b, c, path, ...) path
 #define READ_PATH(...) READ_PATH_OF(__VA_ARGS__, READ_PATH_3, READ_PATH_2, READ_PATH_1, )(__VA_ARGS__)
 
+/* A kernel's pointer as a number: negated twice, the verifier takes it for one. */
+static __always_inline __u64 address_of(const void *pointer)
+{
+	__u64 address = (__u64)pointer;
+
+	asm volatile("%0 = -%0\n\t%0 = -%0" : "+r"(address));
+	return address;
+}
+
 /*
  * What is remembered. The handover to a server of the device keeps within
- * 32 MiB with all its maps, on up to some 110 processors; a capture lives
+ * 32 MiB with all its maps, on up to some 80 processors; a capture lives
  * shorter and affords more.
  */
 #ifdef HANDOVER
