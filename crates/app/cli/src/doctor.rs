@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anabranch_doctor::{
     Conduit, Device, Findings, Proof, Reach, Verdict, Writes, device, disks_below, drive_behind,
-    host, host_collection, is_encrypted, prove, verdicts,
+    host, host_collection, prove, verdicts,
 };
 use anabranch_report::{bytes, line, message, ratio};
 use clap::Args;
@@ -66,15 +66,8 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
             .map(|(found, verdicts)| as_json(found, verdicts, &[]));
         json["below"] = each.collect();
     }
-    let is_encrypted = asked.is_some_and(|path| is_encrypted("/".as_ref(), path));
-    if is_encrypted {
-        json["encrypted"] = ENCRYPTED.into();
-    }
     give(&json, arguments.output.as_deref(), arguments.json, || {
         let mut told = text(&found, &verdicts, &proofs);
-        if is_encrypted {
-            told += &format!("\n{ENCRYPTED}\n");
-        }
         for (found, verdicts) in &below {
             told += &format!("\nbelow it: {}", text(found, verdicts, &[]));
         }
@@ -94,10 +87,6 @@ pub fn doctor(arguments: &DoctorArguments) -> Result {
         })
     }
 }
-
-/// The obstacle that dm-crypt is, with the remedy.
-const ENCRYPTED: &str = "dm-crypt writes from threads of its own (kcryptd, dmcrypt_write), so that who wrote is not seen below it\n  \
-    remedy: `cryptsetup open --perf-no_write_workqueue`, or `cryptsetup refresh --perf-no_write_workqueue` once it is open";
 
 /// The findings and verdicts on each disk that the device is made of.
 fn below(found: &Findings, asked: Option<&Path>) -> Result<Vec<(Findings, Vec<Verdict>)>> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anabranch_steer::{kernel_name, layers, slaves};
 
-use crate::host::{disk_of, line};
+use crate::host::disk_of;
 
 /// The disks that a device is made of, where it is a RAID, a device mapper's or a block device of `steer`'s: the lowest, by
 /// their paths below `root`, in the order of their names; none of any other device. `behind` finds the drive behind a block
@@ -42,15 +42,6 @@ pub fn drive_behind(block: &Path) -> Option<PathBuf> {
     anabranch_steer::behind(block).ok()?
 }
 
-/// Whether a device, or one that it is made of, is of dm-crypt, whose own threads write.
-pub fn is_encrypted(root: &Path, path: &Path) -> bool {
-    let name = kernel_name(root, path).unwrap_or_default();
-    layers(root, &name).iter().any(|one| {
-        let uuid = line(&root.join("sys/class/block").join(one).join("dm/uuid"));
-        uuid.is_some_and(|uuid| uuid.starts_with("CRYPT-"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -75,7 +66,6 @@ mod tests {
             ("sys/class/block/md0/slaves/nvme8n1/dev", "7:251\n"),
             ("sys/class/block/md0/slaves/nvme7n1/dev", "7:250\n"),
             ("sys/class/block/dm-3/slaves/md0/dev", "9:0\n"),
-            ("sys/class/block/dm-3/dm/uuid", "CRYPT-LUKS2-x-y\n"),
         ] {
             put(root, path, words);
         }
@@ -84,8 +74,6 @@ mod tests {
         assert_eq!(disks_below(root, &root.join("dev/md0"), none), drives);
         assert_eq!(disks_below(root, &root.join("dev/dm-3"), none), drives);
         assert!(disks_below(root, &root.join("dev/nvme7n1"), none).is_empty());
-        let is_encrypted = |path: &str| is_encrypted(root, &root.join(path));
-        assert!(is_encrypted("dev/dm-3") && !is_encrypted("dev/md0"));
     }
 
     #[test]

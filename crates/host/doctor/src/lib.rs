@@ -34,7 +34,7 @@ pub use findings::{
 };
 pub use host::{device, host};
 pub use host_collection::host_collection;
-pub use layers::{disks_below, drive_behind, is_encrypted};
+pub use layers::{disks_below, drive_behind};
 pub use lvm::LvmFindings;
 pub use prove::{PROOF_BYTES, Proof, prove, refuse};
 pub use verdict::{Conduit, Reach, Verdict, file_hints, verdicts};
