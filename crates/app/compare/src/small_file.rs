@@ -43,6 +43,30 @@ fn text(file: &File, most_bytes: u64) -> io::Result<String> {
         );
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
     }
+    decoded(bytes)
+}
+
+/// Decodes UTF-8, and what a byte-order mark announces: PowerShell's `>` writes UTF-16.
+fn decoded(mut bytes: Vec<u8>) -> io::Result<String> {
+    let wide = match bytes.first_chunk() {
+        Some([0xff, 0xfe]) => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
+        Some([0xfe, 0xff]) => Some(u16::from_be_bytes as fn([u8; 2]) -> u16),
+        _ => None,
+    };
+    if let Some(unit) = wide {
+        let (units, rest) = bytes[2..].as_chunks();
+        let units: Vec<u16> = units.iter().copied().map(unit).collect();
+        let text = String::from_utf16(&units).ok();
+        return text.filter(|_| rest.is_empty()).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is no text (UTF-16), as which it begins",
+            )
+        });
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
     // The decoder's own words tell nothing about where.
     String::from_utf8(bytes).map_err(|wrong| {
         let at = wrong.utf8_error().valid_up_to();
@@ -77,5 +101,21 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("from byte 2 on"), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_text() {
+        for (bytes, read) in [
+            (&b"\xef\xbb\xbf{}"[..], Some("{}")),
+            (b"\xff\xfe{\0}\0", Some("{}")),
+            (b"\xfe\xff\0{\0}", Some("{}")),
+            (b"\xff\xfe", Some("")),
+            (b"", Some("")),
+            (b"\xff", None),
+            (b"\xff\xfe{", None),
+            (b"\xff\xfe\0\xd8", None),
+        ] {
+            assert_eq!(decoded(bytes.to_vec()).ok().as_deref(), read, "{bytes:?}");
+        }
     }
 }
