@@ -55,13 +55,6 @@ pub const ATTRIBUTES: &[Row] = &[
         source: "ATA/ATAPI Command Set 4 (ACS-4), Device Statistics log (04h), page 01h: Logical Sectors Written",
     },
     attribute(
-        &[241, 246],
-        DEFAULT,
-        Host,
-        Unit::Blocks,
-        "drivedb.h: default, Samsung, Micron, Crucial",
-    ),
-    attribute(
         &[225, 241],
         "Host_Writes_32MiB",
         Host,
@@ -69,11 +62,11 @@ pub const ATTRIBUTES: &[Row] = &[
         "drivedb.h: Intel, Solidigm, Silicon Motion",
     ),
     attribute(
-        &[241],
+        &[199, 241],
         "Host_Writes_GiB",
         Host,
         GIB,
-        "drivedb.h: Intel, Seagate, SandForce, Phison",
+        "drivedb.h: Intel, Seagate, SandForce, Phison, Indilinx (199)",
     ),
     attribute(
         &[235, 241],
@@ -116,6 +109,14 @@ pub const ATTRIBUTES: &[Row] = &[
         Host,
         SECTOR,
         "drivedb.h: ATP",
+    ),
+    // After those whose name the database gives: a drive that it names half has the default for the other half.
+    attribute(
+        &[241, 246],
+        DEFAULT,
+        Host,
+        Unit::Blocks,
+        "drivedb.h: default, Samsung, Micron, Crucial",
     ),
     attribute(
         &[247],
@@ -277,11 +278,12 @@ pub(crate) fn counts(document: &Value, notes: &mut Vec<String>) -> Vec<Count> {
     let unit = Unit::Bytes(block.unwrap_or(512));
     let is_unknown = document["in_smartctl_database"] == false;
     let mut counts = Vec::new();
+    let mut names = Vec::new();
     for row in ATTRIBUTES {
-        let value = match row.place {
-            Place::Attribute { ids, name } => attribute_value(document, ids, name),
-            Place::Statistic { page, offset } => statistic(document, page, offset),
-            _ => None,
+        let (name, value) = match row.place {
+            Place::Attribute { ids, name } => (name, attribute_value(document, ids, name)),
+            Place::Statistic { page, offset } => (row.log, statistic(document, page, offset)),
+            _ => continue,
         };
         let Some(count) = value.and_then(|value| row.count(value)) else {
             continue;
@@ -293,12 +295,32 @@ pub(crate) fn counts(document: &Value, notes: &mut Vec<String>) -> Vec<Count> {
             ));
             continue;
         }
+        names.push(name);
         counts.push(match count.unit {
             Unit::Blocks => Count { unit, ..count },
             _ => count,
         });
     }
+    notes.extend(contradiction(&counts, &names));
     counts
+}
+
+/// A sentence on two counters of hosts' writes of which one must be in another unit.
+fn contradiction(counts: &[Count], names: &[&str]) -> Option<String> {
+    let named = counts.iter().zip(names);
+    let mut hosts = named.filter_map(|(count, name)| {
+        let is_host = count.quantity == Host;
+        is_host.then_some((name, count.bytes()?, count.unit_bytes()?))
+    });
+    let (first, bytes, unit) = hosts.next()?;
+    let (other, others, _) = hosts.find(|(_, others, others_unit)| {
+        let (less, more) = (bytes.min(*others), bytes.max(*others));
+        // Few large units are rounded by as much as they count.
+        more / 2 > less && more - less > unit.max(*others_unit).into()
+    })?;
+    Some(format!(
+        "{first} stands for {bytes} bytes by hosts, and {other} for {others}: one of their units is wrong. The first is taken"
+    ))
 }
 
 fn attribute_value(document: &Value, ids: &[u8], name: &str) -> Option<u128> {
@@ -376,6 +398,39 @@ mod tests {
         document["ata_device_statistics"]["pages"][0]["table"][0]["flags"] =
             json!({"valid": false});
         assert_eq!(known(&document).host_bytes(), None);
+    }
+
+    #[test]
+    fn a_name_with_a_unit_goes_before_the_default_and_a_contradiction_is_noted() {
+        // smartctl_exporter testdata: Dell Certified Intel S3520, whose 241 the database does not name.
+        let dell = drive(&[
+            (225, "Host_Writes_32MiB", 129_493),
+            (233, DEFAULT, 129_493),
+            (241, DEFAULT, 129_493),
+        ]);
+        let mut notes = Vec::new();
+        let found = Amplification::of(&counts(&dell, &mut notes));
+        assert_eq!(found.host_bytes(), Some(129_493 << 25));
+        let [note] = &notes[..] else {
+            panic!("{notes:?}");
+        };
+        assert!(
+            note.starts_with("Host_Writes_32MiB stands for 4345064062976 bytes")
+                && note.contains(DEFAULT),
+            "{note}"
+        );
+        // Of one drive, counted in units of 32 MiB and of blocks.
+        for (units, blocks) in [(1, 100_000), (1_000, 65_000_000), (1_000, 66_000_000)] {
+            let like = drive(&[(225, "Host_Writes_32MiB", units), (241, DEFAULT, blocks)]);
+            notes.clear();
+            let found = Amplification::of(&counts(&like, &mut notes));
+            assert_eq!(found.host_bytes(), Some(u128::from(units) << 25));
+            assert!(notes.is_empty(), "{notes:?}");
+        }
+        // Pages have no unit, and contradict nothing.
+        let micron = drive(&[(246, DEFAULT, 2_000), (247, "Host_Program_Page_Count", 9)]);
+        counts(&micron, &mut notes);
+        assert!(notes.is_empty(), "{notes:?}");
     }
 
     #[test]
