@@ -75,10 +75,19 @@ pub enum Place {
         /// The offset.
         offset: u64,
     },
-    /// A member of a JSON object, wherever it lies in the document.
+    /// A member of the JSON object that has its form's mark.
     Member(&'static str),
-    /// An object of a JSON list with this `attribute_name`; its `attribute_value` counts.
+    /// An object of the list that is its form's mark, with this `attribute_name`; its `attribute_value` counts.
     Named(&'static str),
+    /// A path of JSON members from the object that has its form's mark. A number with three decimals, counted in thousandths.
+    Thousandths(&'static [&'static str]),
+    /// Two members of the JSON object that has its form's mark, of 64 bits each.
+    Halves {
+        /// The more significant half.
+        high: &'static str,
+        /// The less significant half.
+        low: &'static str,
+    },
 }
 
 /// A sign of a log page's kind.

@@ -41,17 +41,180 @@ fn each_form_is_known_by_its_mark_and_read_in_its_units() {
         json!({"Extended Smart Log Page : 0xD0": [{"NAND Writes (Bytes Written)": "0x3d090000"}]}),
         json!({"NAND Writes TLC (Bytes)": 1_000_000_000, "NAND Writes SLC (Bytes)": 24_000_000}),
         json!({"physical_media_units_bytes_tlc": 1_000_000_000, "physical_media_units_bytes_slc": "24000000"}),
+        // Micron's hyperscale drives, and those whose log FBh is there without D0h.
+        json!({"OCP Hyperscale Cloud Health Log: 0xC0": [
+            {"Physical Media Units Written - TLC": "0x3b9aca00", "Physical Media Units Written - SLC": "0x16e3600"},
+        ]}),
+        json!({"Extended Smart Log Page : 0xFB": [{
+            "Physical Media Units Written - TLC": "0x3d090000", "Physical Media Units Written - SLC": "0x0",
+            "NAND Writes (Bytes Written)": "0x0",
+        }]}),
     ] {
         assert_eq!(known(&json!([smart, ocp])), both, "{ocp}");
         assert_eq!(known(&ocp).0, None, "{ocp}");
     }
-    let seagate = json!({"Extended-SMART-Attributes": [
-        {"attribute_name": "LSB of Physical (HOST) bytes written", "attribute_id": 241, "attribute_value": 40},
-        {"attribute_name": "LSB of Physical (NAND) bytes written", "attribute_id": 233, "attribute_value": 60},
-    ]});
-    assert_eq!(known(&seagate), (Some(1.5), Some(40), Some(60)));
+    // Named so until nvme-cli 2.1.
+    let older = json!({"data_units_written": 100.0, "mediate_write_commands": 250.0});
+    assert_eq!(known(&older), billions);
     let every = FORMS.iter().flat_map(|form| form.rows);
     assert!(every.map(|row| row.count(1)).all(|count| count.is_some()));
+}
+
+#[test]
+fn counts_that_nvme_cli_cuts_are_read_where_they_are_whole_or_noted() {
+    // nvme-cli's test of the command has no numbers; these are 40 and 60 TB, cut as `json_object_new_int` cuts them.
+    let attribute =
+        |name: &str, value: Value| json!({"attribute_name": name, "attribute_value": value});
+    let seagate = json!({"SMART-Attributes": [{"Extended-SMART-Attributes": [
+        attribute("LSB of Physical (NAND) bytes written", json!(-693_125_120)),
+        attribute("LSB of Physical (HOST) bytes written", json!(969_572_352)),
+        attribute("Physical (NAND) bytes written", json!("0x000000000000000000003691d6afc000")),
+        attribute("Physical (HOST) bytes written", json!("0x00000000000000000000246139ca8000")),
+    ]}]});
+    let terabytes = |count: u128| Some(count * 1_000_000_000_000);
+    let whole = (Some(1.5), terabytes(40), terabytes(60));
+    assert_eq!(known(&seagate), whole);
+    // Its command may write the list twice, a moment apart.
+    let mut twice = seagate.clone();
+    twice["SMART-Attributes"][0]["Extended-SMART-Attributes"][3]["attribute_value"] =
+        "0x00000000000000000000246139ca9000".into();
+    assert_eq!(known(&json!([seagate, twice])), whole);
+
+    let intel = json!({"Device stats": {
+        "nand_bytes_written": {"normalized": 100, "raw": -7}, "host_bytes_written": {"normalized": 100, "raw": 7},
+    }});
+    let found = document(&intel).unwrap();
+    assert_eq!(Amplification::of(&found.counts).flash, None);
+    assert!(
+        found.notes[0].contains("`nand_bytes_written` is not whole"),
+        "{:?}",
+        found.notes
+    );
+
+    let halves = |low: i64| json!({"NAND Bytes Written Hi": 1, "NAND Bytes Written Lo": low});
+    assert_eq!(known(&halves(5)).2, Some((1 << 64) + 5));
+    assert!(document(&halves(-5)).unwrap().notes[0].contains("32 bits"));
+    let maybe = json!({"NAND Bytes Written Hi": 0, "NAND Bytes Written Lo": i32::MAX});
+    let found = document(&maybe).unwrap();
+    assert_eq!((found.counts.len(), found.notes.len()), (0, 1));
+    let whole = json!({"NAND Bytes Written Hi": 0, "NAND Bytes Written Lo": 1_u64 << 31});
+    assert_eq!(known(&whole).2, Some(1 << 31));
+}
+
+#[test]
+fn counts_without_a_unit_are_compared_within_one_log_and_not_across_units() {
+    let entries = json!({"nand_bytes_written raw": 45_000, "host_bytes_written raw": 40_000});
+    assert_eq!(known(&entries), (Some(1.125), None, None));
+    // One counts logical pages, and what the other counts is not told.
+    let d0 = json!({"Lifetime NAND Writes": 600_000, "Lifetime User Writes": 400_000});
+    let found = Amplification::of(&document(&d0).unwrap().counts);
+    assert_eq!((found.waf(), found.flash_bytes()), (None, None));
+    assert!(found.missing().unwrap().contains("D0h"), "{found:?}");
+}
+
+#[test]
+fn each_form_is_read_in_the_object_that_has_its_mark() {
+    let smart =
+        json!({"critical_warning": 0, "avail_spare": 100, "data_units_written": 100_000_000});
+    let group =
+        json!({"avl_spare": 100, "data_units_written": 51_200, "media_units_written": 102_400});
+    let both = (
+        Some(2.0),
+        Some(51_200_000_000_000),
+        Some(102_400_000_000_000),
+    );
+    assert_eq!(known(&json!({"health": smart, "log9": group})), both);
+    assert_eq!(
+        known(&json!({"log9": [group], "health": {"a": smart}})),
+        both
+    );
+    let media = json!({"physical_media_units_written": {"hi": 0, "lo": 102_400_000_000_000_u64}});
+    assert_eq!(known(&json!({"health": smart, "ocp": media})), both);
+    // As `jq -s add` merges them.
+    let mut flat = smart.clone();
+    flat["physical_media_units_written"] = media["physical_media_units_written"].clone();
+    assert_eq!(known(&flat), both);
+    // The second log's units stand in the place of the first's, or the other way round.
+    flat["media_units_written"] = 102_400.into();
+    assert_eq!(known(&flat), (None, None, both.2));
+}
+
+#[test]
+fn documents_of_two_drives_or_of_two_times_are_refused_with_what_differs() {
+    let refused = |json: Value| document(&json).unwrap_err();
+    let drive = |model: &str, serial: &str, log: Value| json!({"model_name": model, "serial_number": serial, "log": log});
+    let (smart, ocp) = (
+        json!({"data_units_written": 1000}),
+        json!({"physical_media_units_written": 7}),
+    );
+    let error = refused(json!([
+        drive("A", "S1", smart.clone()),
+        drive("A", "S2", ocp.clone())
+    ]));
+    assert!(error.contains("serial numbers S1 and S2"), "{error}");
+    let error =
+        refused(json!({"a": drive("A", "", smart.clone()), "b": drive("B", "", ocp.clone())}));
+    assert!(error.contains("models A and B"), "{error}");
+    let error = refused(json!([smart, {"data_units_written": 2000}]));
+    assert!(
+        error.contains("`data_units_written`") && error.contains("as 1000 and 2000"),
+        "{error}"
+    );
+    let one = json!([{"sn": "S1  ", "mn": "A", "log": smart}, drive("A", "S1", ocp.clone()), ocp]);
+    let found = document(&one).unwrap();
+    assert_eq!(
+        (found.serial.as_deref(), found.model.as_deref()),
+        (Some("S1"), Some("A"))
+    );
+    assert_eq!(found.counts.len(), 2);
+    let spdk = json!({"model_number": "A", "serial_number": "S", "data_units_written": 1000});
+    assert_eq!(document(&spdk).unwrap().model.as_deref(), Some("A"));
+    // A number of something else is none of the drive's.
+    let host = json!({"host": {"serial_number": "H"}, "drive": drive("A", "S1", ocp)});
+    assert_eq!(document(&host).unwrap().serial.as_deref(), Some("S1"));
+}
+
+#[test]
+fn a_sas_drive_has_the_gigabytes_that_hosts_wrote() {
+    // smartctl_exporter testdata: HITACHI H109060SESUN600G.
+    let sas = |gigabytes: Value| {
+        json!({
+            "device": {"protocol": "SCSI"}, "serial_number": "S",
+            "scsi_error_counter_log": {
+                "read": {"gigabytes_processed": "111593.179"}, "write": {"gigabytes_processed": gigabytes},
+            },
+        })
+    };
+    let hosts = |gigabytes: Value| known(&sas(gigabytes));
+    assert_eq!(
+        hosts("292086.584".into()),
+        (None, Some(292_086_584_000_000), None)
+    );
+    for (written, megabytes) in [
+        (json!("42.5"), 42_500),
+        (json!("42"), 42_000),
+        (json!(800.25), 800_250),
+    ] {
+        assert_eq!(hosts(written).1, Some(megabytes * 1_000_000));
+    }
+    for none in [
+        "0.000",
+        "7.1234",
+        "-1.000",
+        "1.+00",
+        "",
+        "1e3",
+        "340282366920938463463374607431768211455",
+    ] {
+        assert_eq!(document(&sas(none.into())).unwrap().counts, [], "{none}");
+    }
+}
+
+#[test]
+fn device_statistics_are_read_without_attributes() {
+    let entry = json!({"offset": 24, "value": 10});
+    let alone = json!({"ata_device_statistics": {"pages": [{"number": 1, "table": [entry]}]}});
+    assert_eq!(known(&alone).1, Some(5_120));
 }
 
 #[test]
