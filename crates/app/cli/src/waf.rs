@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use anabranch_counters::Amplification;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
@@ -26,7 +25,7 @@ use crate::{
     top::slept,
 };
 use report::Report;
-use source::{CounterSource, Reading};
+use source::{Before, CounterSource, Reading};
 
 /// Time between two readings where only metrics are asked for (our choice).
 const EVERY: Duration = Duration::from_secs(60);
@@ -69,31 +68,27 @@ pub fn waf(arguments: &WafArguments) -> Result {
     let began = Instant::now();
     let first = readings(&sources)?;
     // The first interval begins with an earlier reading, if there is one.
-    let mut before: Vec<Option<(Amplification, f64)>> = first
-        .iter()
-        .map(|reading| since.as_ref().and_then(|earlier| earlier.of(reading)))
-        .collect();
+    let mut before = since.map(|earlier| earlier.of(&first)).transpose()?;
     let mut now = first;
     loop {
-        let report = Report::of(&now, &before, unix_seconds());
+        let report = Report::of(&now, before.as_deref(), unix_seconds());
         let is_heard = publish(arguments, &report, metrics.as_ref(), every)?;
         let at = began.elapsed().as_secs_f64();
         let is_up = |lasts: Duration| began.elapsed() >= lasts;
         let Some(every) = every.filter(|_| is_heard && !arguments.lasts.is_some_and(is_up)) else {
             return Ok(());
         };
-        before = now
-            .iter()
-            .map(|reading| Some((reading.amplification(), at)))
-            .collect();
         if !slept(every, &ended) {
             return Ok(());
         }
-        now = readings(&sources)?;
-        let elapsed = began.elapsed().as_secs_f64();
-        for (_, begin) in before.iter_mut().flatten() {
-            *begin = elapsed - *begin;
-        }
+        let next = readings(&sources)?;
+        let seconds = began.elapsed().as_secs_f64() - at;
+        let past = now.iter().map(|reading| Before {
+            seconds,
+            counts: Ok(reading.amplification()),
+        });
+        before = Some(past.collect());
+        now = next;
     }
 }
 

@@ -127,6 +127,108 @@ fn what_is_no_drive_and_no_file_of_counters_is_refused_with_a_remedy() {
     refused(&[text(&smart), "--since", text(&other)], "it is no reading");
 }
 
+/// A drive that `smartctl` names, with so many data units.
+fn named(serial: &str, units: u64) -> Value {
+    json!({"model_name": "A", "serial_number": serial, "log": {"data_units_written": units}})
+}
+
+#[test]
+fn files_of_two_drives_are_not_one_drive() {
+    let place = Place::new();
+    let first = place.file("first.json", &named("S1", 1000));
+    let media = json!({"serial_number": "S2", "physical_media_units_written": 600_000_000});
+    let second = place.file("second.json", &media);
+    let joined = format!("{},{}", text(&first), text(&second));
+    let told = complaint(&["waf", &joined], 2);
+    assert!(
+        told.contains("second.json: ") && told.contains("serial numbers S1 and S2"),
+        "{told}"
+    );
+    let both = printed(&anabranch(&["waf", text(&first), text(&second), "--json"]));
+    assert_eq!(both["drives"][1]["flash_bytes"], 600_000_000);
+    let list = place.file("list.json", &json!([named("S1", 1), named("S3", 2)]));
+    assert!(complaint(&["waf", text(&list)], 2).contains("S1 and S3"));
+}
+
+#[test]
+fn an_earlier_reading_is_of_the_same_drive_or_said_not_to_be() {
+    let place = Place::new();
+    let before = place.0.path().join("before.json");
+    // `nvme` writes no serial number: the only drive of both is the same, under whatever name.
+    let file = |name: &str, units: u64| place.file(name, &json!({"data_units_written": units}));
+    let (monday, tuesday) = (file("monday.json", 1000), file("tuesday.json", 3000));
+    anabranch(&["waf", text(&monday), "-o", text(&before)]);
+    let since = ["--since", text(&before), "--json"];
+    let found = printed(&anabranch(&[&["waf", text(&tuesday)], &since[..]].concat()));
+    let interval = |found: &Value, drive: usize| found["drives"][drive]["interval"].clone();
+    assert_eq!(interval(&found, 0)["host_bytes"], 1_024_000_000);
+    // Of two, each is looked for by its name.
+    let two = ["waf", text(&monday), text(&tuesday)];
+    let found = printed(&anabranch(&[&two, &since[..]].concat()));
+    assert_eq!(interval(&found, 0)["host_bytes"], 0);
+    let why = interval(&found, 1)["missing"].clone();
+    assert!(why.as_str().unwrap().contains("not of"), "{why}");
+    let table = anabranch(&[&two, &since[..2]].concat()).stdout;
+    let table = String::from_utf8(table).unwrap();
+    assert!(table.contains("no figures of the interval: "), "{table}");
+    // Another serial number is another drive, also in a file of the same name.
+    let drive = place.file("drive.json", &named("S1", 1000));
+    anabranch(&["waf", text(&drive), "-o", text(&before)]);
+    place.file("drive.json", &named("S2", 3000));
+    let told = complaint(&[&["waf", text(&drive)], &since[..]].concat(), 2);
+    assert!(
+        told.contains("(serial number S1), and not of") && told.contains("(serial number S2)"),
+        "{told}"
+    );
+    place.file("drive.json", &named("S1", 3000));
+    let found = printed(&anabranch(&[&["waf", text(&drive)], &since[..]].concat()));
+    assert_eq!(interval(&found, 0)["host_bytes"], 1_024_000_000);
+}
+
+#[test]
+fn json_is_read_as_programs_and_shells_write_it() {
+    let place = Place::new();
+    let path = place.0.path().join("drive.json");
+    let smart = r#"{"data_units_written": 1000}"#;
+    let media = r#"{"physical_media_units_written": {"hi": 0, "lo": 1024000000}}"#;
+    let utf16: Vec<u8> = format!("\u{feff}[{smart}, {media}]")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for bytes in [
+        format!("\u{feff}[{smart}, {media}]").into_bytes(),
+        format!("{smart}\n{media}\n").into_bytes(),
+        format!("Seagate Extended SMART Information :\n{smart}{media}").into_bytes(),
+        utf16,
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let found = printed(&anabranch(&["waf", text(&path), "--json"]));
+        assert_eq!(found["drives"][0]["waf"], 2.0);
+    }
+}
+
+#[test]
+fn two_counts_that_contradict_each_other_are_noted_beside_what_is_missing() {
+    let place = Place::new();
+    let attribute = |id: u8, name: &str| json!({"id": id, "name": name, "raw": {"value": 129_493}});
+    let table = [
+        attribute(225, "Host_Writes_32MiB"),
+        attribute(241, "Total_LBAs_Written"),
+    ];
+    let dell = place.file(
+        "dell.json",
+        &json!({"ata_smart_attributes": {"table": table}}),
+    );
+    let found = printed(&anabranch(&["waf", text(&dell), "--json"]));
+    let drive = &found["drives"][0];
+    assert_eq!(drive["host_bytes"], 4_345_064_062_976_u64);
+    let notes = drive["notes"].to_string();
+    assert!(
+        notes.contains("one of their units is wrong") && notes.contains("flash are not known"),
+        "{notes}"
+    );
+}
+
 /// The pages that the drive of `anabranch serve` answers, as the command reads them of any drive.
 #[cfg(feature = "serve")]
 #[test]

@@ -4,7 +4,10 @@ use anabranch_counters::{Amplification, Count};
 use anabranch_report::{Cell, Column, Exposition, Grid, Look, Metric, bytes, line, ratio};
 use serde_json::{Value, json};
 
-use super::{read_by, source::Reading};
+use super::{
+    read_by,
+    source::{Before, Reading},
+};
 
 /// A report on drives at one moment.
 #[derive(Debug)]
@@ -21,27 +24,34 @@ pub struct DriveReport {
     counts: Vec<Count>,
     total: Amplification,
     /// Seconds of the interval, and its writes, or the reason why they are not known.
-    interval: Option<(f64, Result<Amplification, &'static str>)>,
+    interval: Option<(f64, Result<Amplification, String>)>,
     notes: Vec<String>,
 }
 
 impl Report {
-    /// Reports readings, with those of before and the seconds since then.
-    pub fn of(now: &[Reading], before: &[Option<(Amplification, f64)>], unix_s: u64) -> Report {
-        let drives = now.iter().zip(before).map(|(reading, before)| {
+    /// Reports readings, with those of before, in the same order, if there are any.
+    pub fn of(now: &[Reading], before: Option<&[Before]>, unix_s: u64) -> Report {
+        let drives = now.iter().enumerate().map(|(index, reading)| {
+            let before = before.and_then(|before| before.get(index));
             let total = reading.amplification();
             let mut notes = reading.notes.clone();
             if notes.is_empty() {
                 notes.extend(total.missing());
             }
-            let since = |(before, seconds): &(Amplification, f64)| (*seconds, total.since(before));
+            let since = |before: &Before| {
+                let counts = before.counts.as_ref();
+                let writes = counts
+                    .map_err(Clone::clone)
+                    .and_then(|before| total.since(before).map_err(str::to_owned));
+                (before.seconds, writes)
+            };
             DriveReport {
                 device: reading.device.clone(),
                 model: reading.model.clone(),
                 serial: reading.serial.clone(),
                 counts: reading.counts.clone(),
                 total,
-                interval: before.as_ref().map(since),
+                interval: before.map(since),
                 notes,
             }
         });
@@ -107,7 +117,7 @@ impl DriveReport {
                 "waf": known.and_then(Amplification::waf),
                 "missing": match writes {
                     Ok(known) => known.missing(),
-                    Err(why) => Some((*why).to_owned()),
+                    Err(why) => Some(why.clone()),
                 },
             })
         });
@@ -139,7 +149,8 @@ impl DriveReport {
         ];
         if has_interval {
             let seconds = self.interval.as_ref().map(|(seconds, _)| *seconds);
-            let writes = self.interval.as_ref().and_then(|(_, writes)| writes.ok());
+            let writes = self.interval.as_ref();
+            let writes = writes.and_then(|(_, writes)| writes.as_ref().ok());
             cells.extend([
                 Cell::maybe(seconds, |seconds| format!("{seconds:.0}")),
                 size(writes.and_then(|one| one.host_bytes())),
@@ -153,7 +164,8 @@ impl DriveReport {
 
     /// Sentences on what is missing.
     fn sentences(&self) -> Vec<String> {
-        let failed = self.interval.as_ref().and_then(|(_, writes)| writes.err());
+        let failed = self.interval.as_ref();
+        let failed = failed.and_then(|(_, writes)| writes.as_ref().err());
         let failed = failed.map(|why| format!("no figures of the interval: {why}"));
         self.notes.iter().cloned().chain(failed).collect()
     }
@@ -210,7 +222,7 @@ pub fn metrics(drives: &[DriveReport]) -> String {
         "interval_waf",
         Metric::Gauge,
         "Write amplification between the last two readings",
-        each(|drive| drive.interval.as_ref()?.1.ok()?.waf()),
+        each(|drive| drive.interval.as_ref()?.1.as_ref().ok()?.waf()),
     );
     text.finish()
 }

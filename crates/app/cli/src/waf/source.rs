@@ -45,6 +45,14 @@ pub struct Reading {
     pub notes: Vec<String>,
 }
 
+/// A drive's counters at an earlier moment, and the seconds since then.
+#[derive(Debug)]
+pub struct Before {
+    pub seconds: f64,
+    /// The pair, or a sentence on why it is not known.
+    pub counts: std::result::Result<Amplification, String>,
+}
+
 impl Reading {
     /// The pair of counters.
     pub fn amplification(&self) -> Amplification {
@@ -119,7 +127,11 @@ impl CounterSource {
                 model: document.model.clone(),
                 serial: document.serial.clone(),
                 counts: document.counts.clone(),
-                notes: document.notes.clone(),
+                notes: {
+                    let mut notes = document.notes.clone();
+                    notes.extend(Amplification::of(&document.counts).missing());
+                    notes
+                },
             },
         })
     }
@@ -148,18 +160,62 @@ fn json(path: &Path) -> Result<Value> {
         return Err(wrong(&"it is neither a drive nor a regular file"));
     }
     let text = small_file::settings(path).map_err(|error| wrong(&error))?;
-    serde_json::from_str(&text).map_err(|error| {
+    values(&text).map_err(|error| {
         wrong(&format!(
             "it is no JSON ({error}): write it with `nvme … -o json` or `smartctl -x -j`"
         ))
     })
 }
 
+/// Reads one JSON value, or the list of those that stand one after another, as `cat` joins them. Lines of words may stand
+/// before each: nvme-cli's plug-in of Seagate prints a heading.
+fn values(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|error| {
+        let mut found: Vec<Value> = Vec::new();
+        let mut rest = text;
+        while let Some(begin) = beginning(rest) {
+            rest = &rest[begin..];
+            let mut stream = serde_json::Deserializer::from_str(rest).into_iter();
+            let Some(Ok(value)) = stream.next() else {
+                return Err(error);
+            };
+            found.push(value);
+            rest = &rest[stream.byte_offset()..];
+        }
+        if found.is_empty() {
+            return Err(error);
+        }
+        Ok(Value::Array(found))
+    })
+}
+
+/// Offset of the first object or list that begins a line.
+fn beginning(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let words = line.trim_start();
+        if words.starts_with(['{', '[']) {
+            return Some(at + line.len() - words.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
 /// Readings of before.
 #[derive(Debug)]
 pub struct Earlier {
     unix_s: u64,
-    drives: Vec<(String, Option<String>, Amplification)>,
+    drives: Vec<EarlierDrive>,
+}
+
+/// A drive's counts in an earlier reading.
+#[derive(Debug)]
+struct EarlierDrive {
+    device: String,
+    model: Option<String>,
+    serial: Option<String>,
+    counts: Amplification,
 }
 
 /// Reads the file of an earlier reading.
@@ -175,28 +231,86 @@ pub fn earlier(path: &Path) -> Result<Earlier> {
     let drives = found["drives"].as_array().ok_or_else(wrong)?;
     let drives = drives.iter().map(|drive| {
         let device = drive["device"].as_str()?.to_owned();
-        let serial = drive["serial"].as_str().map(str::to_owned);
+        let text = |member: &str| drive[member].as_str().map(str::to_owned);
         let counts = drive["counts"].as_array()?.iter().filter_map(restored);
         let counts: Vec<Count> = counts.collect();
-        Some((device, serial, Amplification::of(&counts)))
+        Some(EarlierDrive {
+            device,
+            model: text("model"),
+            serial: text("serial"),
+            counts: Amplification::of(&counts),
+        })
     });
     let drives = drives.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
     Ok(Earlier { unix_s, drives })
 }
 
 impl Earlier {
-    /// The counts of the same drive, by serial number or, without one, by name; and the seconds since then.
-    pub fn of(&self, reading: &Reading) -> Option<(Amplification, f64)> {
-        let is_same = |(device, serial, _): &&(String, Option<String>, Amplification)| match (
-            serial,
-            &reading.serial,
-        ) {
-            (Some(before), Some(now)) => before == now,
-            _ => *device == reading.device,
+    /// The drives' counts of before, each with the seconds since then, or the reason why the file has none of that drive.
+    ///
+    /// # Errors
+    /// When the file has none of any of these drives.
+    pub fn of(&self, now: &[Reading]) -> Result<Vec<Before>> {
+        let seconds = super::unix_seconds().saturating_sub(self.unix_s) as f64;
+        let found: Vec<Option<&EarlierDrive>> = now
+            .iter()
+            .map(|drive| self.find(drive, now.len()))
+            .collect();
+        let missing = |drive: &Reading| {
+            let before = self.drives.iter().map(EarlierDrive::name);
+            let before = before.collect::<Vec<String>>().join(", ");
+            let now = name(&drive.device, drive.serial.as_deref());
+            format!("the earlier reading is of {before}, and not of {now}")
         };
-        let (_, _, before) = self.drives.iter().find(is_same)?;
-        let seconds = super::unix_seconds().saturating_sub(self.unix_s);
-        Some((*before, seconds as f64))
+        if let (Some(first), true) = (now.first(), found.iter().all(Option::is_none)) {
+            return Err(CommandError::wrong_use(format!(
+                "--since: {}",
+                missing(first)
+            )));
+        }
+        let before = now.iter().zip(found).map(|(drive, before)| Before {
+            seconds,
+            counts: before
+                .map(|before| before.counts)
+                .ok_or_else(|| missing(drive)),
+        });
+        Ok(before.collect())
+    }
+
+    /// The same drive: by serial number; without one by name, and the only drive by being it.
+    fn find(&self, drive: &Reading, of: usize) -> Option<&EarlierDrive> {
+        let is_other = |before: &Option<String>, now: &Option<String>| {
+            before
+                .as_ref()
+                .zip(now.as_ref())
+                .is_some_and(|(before, now)| before != now)
+        };
+        let mut possible = self.drives.iter().filter(|before| {
+            !is_other(&before.serial, &drive.serial) && !is_other(&before.model, &drive.model)
+        });
+        let is_same = |before: &&EarlierDrive| match (&before.serial, &drive.serial) {
+            (Some(before), Some(now)) => before == now,
+            _ => before.device == drive.device,
+        };
+        let is_only = of == 1 && self.drives.len() == 1;
+        possible
+            .clone()
+            .find(is_same)
+            .or(possible.next().filter(|_| is_only))
+    }
+}
+
+impl EarlierDrive {
+    fn name(&self) -> String {
+        name(&self.device, self.serial.as_deref())
+    }
+}
+
+/// A drive in words.
+fn name(device: &str, serial: Option<&str>) -> String {
+    match serial {
+        Some(serial) => format!("{device} (serial number {serial})"),
+        None => device.to_owned(),
     }
 }
 
@@ -243,6 +357,32 @@ mod tests {
             assert_eq!(restored(&super::super::report::count(&count)), Some(count));
         }
         assert_eq!(restored(&Value::Null), None);
+    }
+
+    #[test]
+    fn json_is_read_past_headings_and_one_after_another_but_never_in_part() {
+        let read = |text: &str| values(text).ok();
+        assert_eq!(read(" {} "), Some(serde_json::json!({})));
+        assert_eq!(read("[1]"), Some(serde_json::json!([1])));
+        let several = Some(serde_json::json!([{"a": 1}, [2]]));
+        for text in [
+            "Seagate Extended SMART Information :\n{\"a\": 1}\n[2]\n",
+            "{\"a\": 1}[2]",
+            "{\"a\": 1}\nNVMe status: success\n  [\n2]",
+            "é\n{\"a\": 1}\né\n[2] \n",
+        ] {
+            assert_eq!(read(text), several, "{text}");
+        }
+        for text in [
+            "",
+            "words",
+            "words\n{\"a\": 1",
+            "{\"a\": 1}\n{",
+            "{\n{\"a\": 1}",
+            "a: {}",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]
