@@ -136,8 +136,21 @@ fn what_parts_of_pages_cost_is_told_apart_from_copies() {
         assert!(output.status.success(), "{words}");
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(!told(4096).contains("parts of pages"));
+    let small = told(4096);
+    assert!(!small.contains("parts of pages") && !small.contains("page-rounded"));
+    assert!(
+        small.contains("written: 16.00 MiB = ") && small.contains("host GiB"),
+        "{small}"
+    );
     let large = told(16384);
+    assert!(
+        large.contains("written: 16.00 MiB by hosts, page-rounded 64.00 MiB = 1.00 capacities"),
+        "{large}"
+    );
+    assert!(
+        large.contains("page-rounded GiB") && !large.contains("host GiB"),
+        "{large}"
+    );
     assert!(
         large.contains("parts of pages: 16.00 MiB were asked for"),
         "{large}"

@@ -96,6 +96,9 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
     {
         figures.extend(time::figures());
     }
+    if outcomes.iter().any(|one| rounding(one).is_some()) {
+        name_rounded(&mut figures);
+    }
     let bounds = bounds(outcomes);
     let leading = settings.iter().map(|(name, _)| Column::words(*name));
     let gaps = bounds
@@ -112,6 +115,15 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
         }
     }
     grid.text(look)
+}
+
+/// Names the bytes of whole pages so where hosts asked for less.
+fn name_rounded(figures: &mut [Figure]) {
+    for (column, _) in figures {
+        if column.name() == "host GiB" {
+            *column = Column::number("page-rounded GiB").key("host_bytes").rank(3);
+        }
+    }
 }
 
 /// Parts the copies of schemes whose host collects into its rewrites and the drive's own.
@@ -313,7 +325,7 @@ pub fn notes(outcome: &Comparison) -> String {
         ),
         format!(
             "written: {} = {:.2} capacities; at the end {:.0} % of the drive held data; {TERMS}",
-            bytes(outcome.source.host_bytes),
+            written(outcome),
             outcome.source.capacities_written,
             100.0
                 * outcome
@@ -394,19 +406,37 @@ fn band(judged: &[&SchemeResult]) -> String {
 /// Whole pages written beyond what was asked for that are worth a note, as a share (our choice).
 const WIDENED: f64 = 0.05;
 
-/// A note on what writes of parts of pages cost, which no WAF here contains; `None` where that is little, or where the
-/// drive is sampled, whose pages are larger than those of the drive it stands for.
-fn widened(outcome: &Comparison) -> Option<String> {
+/// Bytes of whole pages over those that writes asked for; `None` where they hardly differ, or where the drive is sampled,
+/// whose pages are larger than those of the drive it stands for.
+fn rounding(outcome: &Comparison) -> Option<f64> {
     let source = &outcome.source;
     let times = source.host_bytes as f64 / source.write_bytes.max(1) as f64;
-    (source.write_bytes > 0 && times > 1.0 + WIDENED && outcome.sampled.is_none()).then(|| {
-        format!(
-            "parts of pages: {} were asked for, and the drive writes whole pages of {} (it reads the rest, and writes it \
-             again): {times:.2} times as much, before any WAF",
-            bytes(source.write_bytes),
-            bytes(u64::from(outcome.device.page_bytes)),
-        )
-    })
+    let is_widened = source.write_bytes > 0 && times > 1.0 + WIDENED;
+    (is_widened && outcome.sampled.is_none()).then_some(times)
+}
+
+/// Bytes that were written. The drive counts whole pages; where hosts asked for less, both are named.
+fn written(outcome: &Comparison) -> String {
+    let source = &outcome.source;
+    let paged = bytes(source.host_bytes);
+    match rounding(outcome) {
+        Some(_) => format!(
+            "{} by hosts, page-rounded {paged}",
+            bytes(source.write_bytes)
+        ),
+        None => paged,
+    }
+}
+
+/// A note on what writes of parts of pages cost, which no WAF here contains.
+fn widened(outcome: &Comparison) -> Option<String> {
+    let times = rounding(outcome)?;
+    Some(format!(
+        "parts of pages: {} were asked for, and the drive writes whole pages of {} (it reads the rest, and writes it \
+         again): {times:.2} times as much, before any WAF",
+        bytes(outcome.source.write_bytes),
+        bytes(u64::from(outcome.device.page_bytes)),
+    ))
 }
 
 /// A note on how the drive was sampled, and what the error bars mean; `None` if it was not.

@@ -1,5 +1,11 @@
 // The answer first: would streams help, how much, which, and what must be done?
 
+/** Bytes of whole pages over those that writes asked for, where that is more than 5 % (as in table.rs); else null. */
+function rounding(result) {
+  const { host_bytes: paged, write_bytes: asked } = result.source;
+  return asked > 0 && paged > 1.05 * asked && !result.sampled ? paged / asked : null;
+}
+
 /** What was written, to what. */
 function subline(known) {
   const { result } = known;
@@ -8,7 +14,9 @@ function subline(known) {
   const sampled = result.sampled
     ? ` Sampled: ${result.sampled.rate} of the pages, ${tellCount(result.sampled.unit_pages)} in an erase unit, means of ${tellCount(result.sampled.hashes.length)} samples.`
     : "";
-  return `${tellBytes(result.source.host_bytes)} written to a drive of ${tellBytes(drive.logical_bytes)} `
+  const paged = tellBytes(result.source.host_bytes);
+  const written = rounding(result) ? `${tellBytes(result.source.write_bytes)}, page-rounded ${paged},` : paged;
+  return `${written} written to a drive of ${tellBytes(drive.logical_bytes)} `
     + `(${tellShare(spare)} spare, ${tellCount(drive.physical_units)} erase units of ${tellBytes(drive.unit_bytes)}, `
     + `${drive.victim_rule} victims), ${significant(result.source.capacities_written)} times its capacity.${sampled}`;
 }
