@@ -6,9 +6,11 @@
 # QEMU counts: an instruction of the one processor takes a nanosecond of the guest's time, kernel and programs together.
 # Use: lab/bench/steer-cost.sh [ROUNDS [WRITES [BLOCK [DEPTH]]]]      (3 20000 4k 32)
 # COUNT=1: also, by the kernel's functions, what they are (slower).
-# IOPS=1: in place of instructions, writes a second by the machine's clock, each as a share of the drive's own in the same
-# round; medians of the whole rounds of an hour (15 of 5,000 writes unless told otherwise, 2 at least). The drive is QEMU's own behind PCIe (scripts/guest-qemu.sh), since QEMU's
-# network waits longer than a write takes. QEMU emulates the processor: these are shares of emulated work.
+# IOPS=pcie (or 1), IOPS=tcp: in place of instructions, by the machine's clock: writes a second, as shares of the drive's own in the
+# same round; microseconds of a write; io_uring_enter and context switches a write. Medians of the whole rounds of an hour (15
+# of 5,000 writes unless told otherwise, 2 at least). The drive is QEMU's own behind PCIe (scripts/guest-qemu.sh), or that of
+# `anabranch serve`. QEMU emulates the processor: these are shares of emulated work.
+# KINDS="ublk anabranch": only these beside the raw drive. PROCESSORS: the guest's (1).
 # ANABRANCH: the program; else it is built, released. GUEST_KERNEL as for scripts/guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -17,7 +19,7 @@ rounds=${rounds:-3} writes=${writes:-20000}
 . lab/bench/in-guest.sh
 nqn=nqn.2014-08.org.example:cost
 drive=''
-if [ -z "${IOPS:-}" ]; then
+if [ "${IOPS:-tcp}" = tcp ]; then
     served --nqn "$nqn" --device fdp-8ruh --size 1GiB --unit 16MiB
 else
     newer=$(scripts/guest-qemu.sh)
@@ -35,12 +37,12 @@ if [ -n "${COUNT:-}" ]; then
     plugin="-plugin $work/count.so"
 fi
 {
-    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}"
+    printf "%s='%s'\n" PORT "$port" NQN "$nqn" ROUNDS "$rounds" WRITES "$writes" BLOCK "$block" DEPTH "$depth" COUNT "${COUNT:-}" IOPS "${IOPS:-}" KINDS "${KINDS:-}"
     cat crates/app/cli/tests/guest/prelude.sh crates/app/cli/tests/guest/steer-prelude.sh lab/bench/instructions/guest.sh lab/bench/steer-cost/guest.sh
 } >"$work/script"
 hardware="-icount shift=0 $plugin"
 [ -z "${IOPS:-}" ] || hardware=$drive
-GUEST_QEMU="-smp 1 $hardware" in_guest "$work/spin" >"$work/told" 2>"$work/blocks" || {
+GUEST_QEMU="-smp ${PROCESSORS:-1} $hardware" in_guest "$work/spin" >"$work/told" 2>"$work/blocks" || {
     status=$?
     cat "$work/told"
     grep -v '^@' "$work/blocks" || true
@@ -59,11 +61,10 @@ awk '
     END { print "instructions a write: mean (least to most), and writes a second of a processor, of the raw drive"
           for (i = 1; i <= kinds; i++) { kind = order[i]
               printf "%-10s %7.0f (%d to %d)  %.2f\n", kind, sum[kind] / count[kind], least[kind], most[kind],
-                  sum["raw"] / count["raw"] / (sum[kind] / count[kind]) }
-          printf "a host that collects beyond the models: %.0f\n",
-              sum["collects"] / count["collects"] - sum["models"] / count["models"]
-          printf "beyond the bare ublk device: contexts %.0f, tenants %.0f, anabranch %.0f\n",
-              sum["contexts"] / count["contexts"] - sum["ublk"] / count["ublk"],
-              sum["tenants"] / count["tenants"] - sum["ublk"] / count["ublk"],
-              sum["anabranch"] / count["anabranch"] - sum["ublk"] / count["ublk"] }' "$work/told"
+                  sum["raw"] / count["raw"] / (sum[kind] / count[kind])
+              if (kind != "raw" && kind != "ublk" && count["ublk"])
+                  printf "%-10s beyond the bare ublk device: %.0f\n", "", sum[kind] / count[kind] - sum["ublk"] / count["ublk"] }
+          if (count["collects"] && count["models"])
+              printf "a host that collects beyond the models: %.0f\n",
+                  sum["collects"] / count["collects"] - sum["models"] / count["models"] }' "$work/told"
 [ -z "$plugin" ] || python3 lab/bench/steer-cost/where.py "$work/told" "$work/blocks"

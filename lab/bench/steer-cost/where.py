@@ -1,4 +1,4 @@
-"""Instructions a write by function, beyond the bare ublk device: what count.c and the guest told -> a table in markdown.
+"""Instructions a write by function, of ublk beyond the raw drive and of others beyond ublk: counts of count.c -> tables in markdown.
 
 Use: where.py TOLD BLOCKS     (called by steer-cost.sh)
 """
@@ -20,7 +20,7 @@ def symbols_of(lines):
         if line.startswith("@symbol"):
             _, kind, address, _, *name = line.split()
             found[kind].append((int(address, 16), " ".join(name)))
-    return {kind: sorted(found["all"] + rows) for kind, rows in found.items()}
+    return {kind: sorted(found["all"] + found[kind]) for kind in [*found, "raw"]}
 
 
 def name_of(address, symbols):
@@ -51,21 +51,20 @@ def main():
     sums, rounds = collections.defaultdict(collections.Counter), collections.Counter()
     kinds = [line.split()[1] for line in told if line.startswith("@cost")]
     for turn, kind in enumerate(kinds):
-        if kind not in symbols:
-            continue
         _, long, short = periods[BEFORE + turn * EACH :][:EACH]
         rounds[kind] += 1
         for address in long | short:
             count = long[address] - short[address]
             sums[kind][name_of(address, symbols[kind])] += count
-    for kind in (kind for kind in sums if kind != "ublk"):
+    for kind in (kind for kind in sums if kind != "raw"):
+        base = "raw" if kind == "ublk" else "ublk"
         beyond = {
-            name: (sums[kind][name] / rounds[kind] - sums["ublk"][name] / rounds["ublk"]) / writes
-            for name in sums[kind] | sums["ublk"]
+            name: (sums[kind][name] / rounds[kind] - sums[base][name] / rounds[base]) / writes
+            for name in sums[kind] | sums[base]
         }
         # The spinner is a program too, and has what is left over.
         beyond.pop("programs", None)
-        print(f"\n| the kernel's functions, {kind} beyond ublk | instructions a write |\n|---|---:|")
+        print(f"\n| the kernel's functions, {kind} beyond {base} | instructions a write |\n|---|---:|")
         probe = sum(count for name, count in beyond.items() if name.endswith("[bpf]"))
         print(f"| all eBPF programs | {probe:.0f} |")
         for name, count in sorted(beyond.items(), key=lambda row: -abs(row[1]))[:SHOWN]:
