@@ -112,6 +112,9 @@ fn begin(
     }
     let files = ReportFiles::create(arguments)?;
     let drive = SteeredDrive::open(device).map_err(CommandError::usage)?;
+    arguments
+        .spare
+        .map_or(Ok(()), |spare| shadow::check_spare(&drive, spare))?;
     let models = KeptModels::new(arguments.models.as_deref(), drive.title());
     let (plan, mut placer, collects) = placed(arguments, spec, &drive, &models)?;
     report_sharers(&drive, &plan.handles);

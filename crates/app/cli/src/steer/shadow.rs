@@ -1,6 +1,10 @@
 //! Models of the steered drive, fed with the same writes: in the streams the scheme chose, and all in one stream with copies
 //! apart, as on a drive that nobody steers. A large drive is modelled by samples of its pages.
 
+#[cfg(test)]
+mod agreement;
+mod model;
+
 use std::{
     io::{Read, Write},
     sync::{
@@ -9,6 +13,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use anabranch_compare::{SAMPLES, leaves_enough, samples};
@@ -19,7 +24,7 @@ use anabranch_ssd::{
     relocate::{Relocate, RelocationKind},
     state::StateError,
 };
-use anabranch_steer::{Directive, PAGE_BYTES, SteeredDrive, Witness};
+use anabranch_steer::{PAGE_BYTES, Witness};
 use anabranch_trace::{Rate, Sample};
 
 use super::{
@@ -27,13 +32,13 @@ use super::{
     kept_models::{KeptHost, KeptModels},
 };
 use crate::error::{CommandError, Result};
+use model::small;
+pub use model::{Model, check_spare, model, one_stream, relocation, unit_bytes};
 
 /// Requests that may wait for the models (our choice); those that find no room are not modelled, and counted.
 const WAITING: usize = 1 << 16;
-/// The most requests between two times at which the counts are shown (our choice).
-const PUBLISHED_EACH: usize = 64;
-/// A reclaim unit where the drive does not say (our choice).
-const UNIT_BYTES: u64 = 64 << 20;
+/// The time for which requests gather before the models look at them (our choice).
+const GATHERED: Duration = Duration::from_millis(5);
 
 /// The largest drive that is modelled whole unasked (our choice).
 const WHOLE_BYTES: u64 = 64 << 30;
@@ -197,15 +202,7 @@ impl Witness for Feeder {
 
 impl Feeder {
     fn feed(&self, pages: PageRange, seen: impl Fn(usize, PageRange) -> Seen) {
-        let (first, end) = (
-            u64::from(pages.first),
-            u64::from(pages.first) + u64::from(pages.count),
-        );
-        for (number, sample) in self.samples.iter().enumerate() {
-            let Some((first, end)) = sample.kept(first, end) else {
-                continue;
-            };
-            let kept = PageRange::new(small(first), small(end - first));
+        for (number, kept) in kept_pages(&self.samples, pages) {
             if self.sender.try_send(seen(number, kept)).is_err() {
                 self.missed.fetch_add(1, Ordering::Relaxed);
             }
@@ -213,15 +210,15 @@ impl Feeder {
     }
 }
 
-/// A model of a drive.
-#[derive(Debug, Clone)]
-pub struct Model {
-    /// The drive modelled; of a sampled one, a sample.
-    pub config: Config,
-    pub kind: RelocationKind,
-    pub rate: Rate,
-    /// Host bytes that models of earlier starts had seen.
-    pub kept_bytes: u64,
+/// The pages that each sample keeps of some, with the sample's number.
+fn kept_pages(samples: &[Sample], pages: PageRange) -> impl Iterator<Item = (usize, PageRange)> {
+    let first = u64::from(pages.first);
+    let end = first + u64::from(pages.count);
+    let numbered = samples.iter().enumerate();
+    numbered.filter_map(move |(number, sample)| {
+        let (first, end) = sample.kept(first, end)?;
+        Some((number, PageRange::new(small(first), small(end - first))))
+    })
 }
 
 impl Shadow {
@@ -363,10 +360,17 @@ fn follow(
     publish(&drives);
     while let Ok(next) = seen.recv() {
         take(&mut drives, next);
-        for next in seen.try_iter().take(PUBLISHED_EACH) {
+        let mut taken = 0;
+        for next in seen.try_iter().take(WAITING) {
             take(&mut drives, next);
+            taken += 1;
         }
         publish(&drives);
+        // A queue that sends to a thread which waits must wake it, with each write. Where more has come than can wait,
+        // there is no time for a rest.
+        if taken < WAITING {
+            thread::sleep(GATHERED);
+        }
     }
     drives
 }
@@ -385,62 +389,6 @@ fn take(drives: &mut [Pair], seen: Seen) {
             discarded.and_then(|()| steered.device.discard(pages))
         }
     };
-}
-
-/// The drive that nobody steers: of the same flash, with copies in a stream of their own. FDP's relocation has that already.
-pub fn one_stream(config: &Config, kind: RelocationKind) -> (Config, RelocationKind) {
-    if kind == RelocationKind::Fdp {
-        return (config.clone(), kind);
-    }
-    let one = Config {
-        host_streams: 1,
-        internal_streams: 1,
-        ..config.clone()
-    };
-    (one, RelocationKind::Gc)
-}
-
-/// A model of a drive: its size and reclaim unit are the drive's own, its spare is what it is said to be. At a rate, a
-/// page stands for several.
-pub fn model(drive: &SteeredDrive, streams: u16, spare: f64, rate: Rate) -> Model {
-    let one_of = u64::from(rate.pages());
-    let pages_per_unit = (unit_bytes(drive) / PAGE_BYTES).max(1);
-    let logical_pages = drive.abilities().bytes / PAGE_BYTES;
-    let physical = (logical_pages as f64 * (1.0 + spare)) as u64;
-    let fewest = logical_pages.div_ceil(pages_per_unit) + 4;
-    let kind = relocation(drive);
-    let mut config = Config {
-        page_bytes: small(PAGE_BYTES * one_of),
-        host_streams: streams,
-        ..Config::new(
-            small(logical_pages.div_ceil(one_of)),
-            small((pages_per_unit / one_of).max(1)),
-            small(physical.div_ceil(pages_per_unit).max(fewest)),
-        )
-    };
-    config.internal_streams = kind.internal_streams(&config);
-    Model {
-        config,
-        kind,
-        rate,
-        kept_bytes: 0,
-    }
-}
-
-pub fn relocation(drive: &SteeredDrive) -> RelocationKind {
-    match drive.directive() {
-        Directive::Placement => RelocationKind::Fdp,
-        Directive::Streams => RelocationKind::Mixed,
-    }
-}
-
-/// The reclaim unit of a drive.
-pub fn unit_bytes(drive: &SteeredDrive) -> u64 {
-    drive.unit_bytes().unwrap_or(UNIT_BYTES)
-}
-
-fn small(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
