@@ -263,10 +263,23 @@ mod tests {
             "{scaled}"
         );
         // What was asked for is not changed.
-        for asked in [json!({ "unit": "24MiB" }), json!({ "size": "256MiB" })] {
-            let fault = unit(asked, 256 << 20).unwrap_err();
-            assert!(fault.to_string().contains("erase units are too few"));
-        }
+        let refused = |asked| unit(asked, 256 << 20).unwrap_err().to_string();
+        let large = refused(json!({ "unit": "24MiB" }));
+        assert!(
+            large.contains("erase units are too few") && large.contains("a drive of 256MiB"),
+            "{large}"
+        );
+        // A command that answers, and no larger size, which the recording would leave empty.
+        let helps = "Leave out --unit 24MiB and add --fill 90%";
+        assert!(
+            large.contains(helps) && !large.contains("--size"),
+            "{large}"
+        );
+        let small = refused(json!({ "size": "256MiB" }));
+        assert!(
+            small.contains("erase units are too few") && !small.contains("--fill"),
+            "{small}"
+        );
     }
 
     #[test]

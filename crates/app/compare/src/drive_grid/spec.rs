@@ -27,6 +27,8 @@ pub(super) struct DriveSpec {
     pub(super) fill: Option<f64>,
     /// The drive that it stands for, where it is scaled.
     scaled: Option<WholeDrive>,
+    /// Whether it is as large as the device that was recorded.
+    is_as_recorded: bool,
 }
 
 impl DriveSpec {
@@ -38,6 +40,7 @@ impl DriveSpec {
             profile: Ok(profile),
             fill: None,
             scaled: None,
+            is_as_recorded: false,
         }
     }
 
@@ -88,6 +91,7 @@ impl DriveSpec {
             set_faults(profile, options)?;
         }
         let decided = size.decided(asked);
+        self.is_as_recorded = decided.is_some() && matches!(size, Size::Captured(_));
         self.set_size(decided, asked);
         match options.unit.first() {
             Some(text) => self.set_unit(text, bytes(text)?),
@@ -185,6 +189,7 @@ impl DriveSpec {
     fn impossible(&self, error: &ConfigError, profile: &Profile, one_of: u32) -> CompareError {
         let page_bytes = profile.geometry.page_bytes;
         let reason = match error {
+            ConfigError::TooFewUnits { .. } if self.is_as_recorded => self.smaller(error, profile),
             ConfigError::TooFewUnits { .. } => format!("{error}{}", works(profile)),
             ConfigError::Zero("logical_pages") => format!(
                 "a drive of {} bytes is less than a page of {page_bytes}{}",
@@ -204,6 +209,20 @@ impl DriveSpec {
             other => other.to_string(),
         };
         CompareError::wrong_use(format!("{}: {reason}", self.label()))
+    }
+
+    /// The reason that there is no answer for units of a large drive, where the recording is of a small one, and the options
+    /// that have one. No larger size is among them: the same writes would leave it empty.
+    fn smaller(&self, error: &ConfigError, profile: &Profile) -> String {
+        let unit = Bytes(profile.unit_bytes());
+        let works = possible_unit(profile).map_or_else(String::new, |bytes| {
+            format!("; --unit {} works on the recording's own", Bytes(bytes))
+        });
+        format!(
+            "no answer for units of {unit}, since the recording is of a drive of {}: {error}. Leave out --unit {unit} and \
+             add --fill 90%, for a drive that the recording fills, with units in proportion{works}",
+            Bytes(profile.logical_bytes())
+        )
     }
 
     /// The drive in the form that a trace carries.
