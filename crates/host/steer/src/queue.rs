@@ -8,6 +8,7 @@
 //!     of the block device:  a tag brings a request (or ends, with the device)
 //!     of the drive:         a command of a request is done, or is not
 //!     of a pause:           the command is sent again, or the held request begins again
+//!     of the beat:          the watchdog's pulse; the next beat in a second
 //! the request then needs:   commands sent, a pause, nothing, or its answer, which fetches the tag's next request
 //! ```
 
@@ -30,8 +31,9 @@ use crate::retry;
 use crate::ring::Ring;
 use crate::shared::Shared;
 
-/// The longest wait of a queue without work (our choice): the pulse that the watchdog reads.
-const IDLE: types::Timespec = types::Timespec::new().sec(1);
+/// Between two beats of the pulse that the watchdog reads (our choice).
+// An entry of the ring, not a limit of each wait: a write has two waits, and a limit is a timer set and taken away.
+static BEAT: types::Timespec = types::Timespec::new().sec(1);
 /// Until a command is asked for again; in memory for as long as the kernel may look at it.
 static PAUSE: types::Timespec = types::Timespec::new().nsec(retry::PAUSE_NS);
 
@@ -61,11 +63,13 @@ enum Of {
     Pause = 2,
     /// The pause before a request that was held is looked at again.
     Hold = 3,
+    /// The time between two beats of the pulse.
+    Beat = 4,
 }
 
 /// Packs a completion's owner into 64 bits: kind, tag and the command's index.
 fn word(of: Of, tag: u16, index: usize) -> u64 {
-    (of as u64) << 62 | (index as u64) << 16 | u64::from(tag)
+    (of as u64) << 32 | (index as u64) << 16 | u64::from(tag)
 }
 
 pub struct UblkQueue {
@@ -118,37 +122,41 @@ impl UblkQueue {
     /// Serves until the device is stopped.
     pub fn run(mut self) -> Result<(), SteerError> {
         let mut seen = Vec::with_capacity(usize::from(self.make.depth) * 4);
+        self.pulse()?;
         while self.live > 0 {
-            self.pulse();
-            self.ring.wait(&IDLE)?;
+            self.ring.wait()?;
             self.ring.take_completions(&mut seen);
             for (word, result) in seen.drain(..) {
                 let tag = word as u16;
                 let index = (word >> 16 & 0xffff) as usize;
-                match word >> 62 {
+                match word >> 32 {
                     0 => self.arrived(tag, result)?,
                     1 => {
                         let step = self.requests.answered(tag, index, result, Instant::now);
                         self.take(tag, step)?;
                     }
                     2 => self.issue(tag, index)?,
-                    _ => {
+                    3 => {
                         let step = self.requests.again(tag);
                         self.take(tag, step)?;
                     }
+                    _ => self.pulse()?,
                 }
             }
         }
         Ok(())
     }
 
-    fn pulse(&self) {
+    /// Shows the watchdog that the queue lives, and does so again in a second.
+    fn pulse(&mut self) -> Result<(), SteerError> {
         let shared = &self.make.shared;
         if let Some(pulse) = shared.pulses.get(usize::from(self.make.number)) {
             let now = u64::try_from(shared.began.elapsed().as_millis()).unwrap_or(u64::MAX);
             // Relaxed: the watchdog compares it with seconds, and reads nothing else by it.
             pulse.store(now, Ordering::Relaxed);
         }
+        let beat = squeue::Entry128::from(opcode::Timeout::new(&BEAT).build());
+        self.ring.push(&beat.user_data(word(Of::Beat, 0, 0)))
     }
 
     /// Answers a tag's request, if it has one, and waits for its next.

@@ -84,7 +84,8 @@ impl RewriteQueue {
             }
             let now = self.shared.counters.writes.get();
             let is_quiet = std::mem::replace(&mut writes, now) == now && self.rewrites.is_idle();
-            self.ring.wait(if is_quiet { &QUIET } else { &BUSY })?;
+            self.ring
+                .wait_at_most(if is_quiet { &QUIET } else { &BUSY })?;
             self.ring.take_completions(&mut seen);
             for (word, result) in seen.drain(..) {
                 let (slot, index) = ((word & 0xff) as usize, (word >> 8 & 0xffff) as usize);

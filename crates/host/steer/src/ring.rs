@@ -20,7 +20,8 @@ impl Ring {
         let ring = IoUring::builder()
             .setup_cqsize(completions)
             .setup_single_issuer()
-            .setup_coop_taskrun()
+            // Completions are made in the wait for them, all that are there at once, and interrupt nothing else.
+            .setup_defer_taskrun()
             .build(entries);
         ring.map(Ring).map_err(SteerError::Ring)
     }
@@ -47,17 +48,15 @@ impl Ring {
         self.0.submit().map(drop).map_err(SteerError::Ring)
     }
 
-    /// Hands all entries to the kernel, and waits for a completion, so long at most.
-    pub fn wait(&mut self, longest: &types::Timespec) -> Result<(), SteerError> {
+    /// Hands all entries to the kernel, and waits for a completion.
+    pub fn wait(&mut self) -> Result<(), SteerError> {
+        waited(self.0.submit_and_wait(1))
+    }
+
+    /// The same, so long at most. Each such wait sets a timer, and takes it away again.
+    pub fn wait_at_most(&mut self, longest: &types::Timespec) -> Result<(), SteerError> {
         let waiting = types::SubmitArgs::new().timespec(longest);
-        match self.0.submitter().submit_with_args(1, &waiting) {
-            Ok(_) => Ok(()),
-            Err(error) if error.raw_os_error() == Some(ETIME) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            // The kernel has no room for more completions until these are seen.
-            Err(error) if error.raw_os_error() == Some(EBUSY) => Ok(()),
-            Err(error) => Err(SteerError::Ring(error)),
-        }
+        waited(self.0.submitter().submit_with_args(1, &waiting))
     }
 
     /// The next completion, if there is one: its entry's user data, and the result.
@@ -70,5 +69,17 @@ impl Ring {
     pub fn take_completions(&mut self, seen: &mut Vec<(u64, i32)>) {
         let completions = self.0.completion();
         seen.extend(completions.map(|one| (one.user_data(), one.result())));
+    }
+}
+
+/// The outcome of a wait: what ends it without a completion is no error.
+fn waited(submitted: io::Result<usize>) -> Result<(), SteerError> {
+    match submitted {
+        Ok(_) => Ok(()),
+        Err(error) if error.raw_os_error() == Some(ETIME) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        // The kernel has no room for more completions until these are seen.
+        Err(error) if error.raw_os_error() == Some(EBUSY) => Ok(()),
+        Err(error) => Err(SteerError::Ring(error)),
     }
 }
