@@ -442,9 +442,20 @@ pub fn overlap(name: &str, volumes: &[String], numbers: [u32; 2]) -> CompareErro
         some if some.len() > 5 => (&some[..5], ", …"),
         some => (some, ""),
     };
+    // A trace whose events do not show which device a namespace is has two names for one drive.
+    let is_namespace = |name: &&String| name.starts_with("nvme");
+    let is_device = |name: &String| name.starts_with(|c: char| c.is_ascii_digit());
+    let namespace = volumes.iter().find(is_namespace);
+    let one_drive = match namespace.filter(|_| volumes.iter().any(is_device)) {
+        Some(namespace) => format!(
+            "; if {namespace} is one of those with numbers (`lsblk -o NAME,MAJ:MIN`), take them for one drive \
+             (`anabranch import --volume all`)"
+        ),
+        None => String::new(),
+    };
     CompareError::wrong_use(format!(
         "{name} has several volumes ({}{more}), whose addresses would overlap on one drive: import one of \
-         them (`anabranch import --volume {}`), or lay them side by side (`anabranch import --renumber`)",
+         them (`anabranch import --volume {}`), or lay them side by side (`anabranch import --renumber`){one_drive}",
         shown.join(", "),
         shown[0]
     ))

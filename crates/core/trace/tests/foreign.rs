@@ -13,6 +13,8 @@ mod fuzzed;
 mod hostile;
 #[path = "foreign/inputs.rs"]
 mod inputs;
+#[path = "foreign/layers.rs"]
+mod layers;
 #[path = "foreign/published.rs"]
 mod published;
 #[path = "foreign/round_trip.rs"]

@@ -223,11 +223,14 @@ impl Importer {
     }
 
     /// Sentences that a user of the trace must know: assumptions that its format neither confirms nor contradicts,
-    /// such as what its numbers count, and events that contradict each other.
+    /// such as what its numbers count, what was left out, and events that contradict each other.
     pub fn remarks(&self) -> Vec<String> {
-        let assumed = self.readers.iter().find_map(Reader::remark);
-        assumed
+        // Files of one capture mostly give rise to the same remarks.
+        let all = self.readers.iter().map(Reader::remarks);
+        let first = { all }.find(|remarks| !remarks.is_empty());
+        first
             .into_iter()
+            .flatten()
             .chain(self.in_flight.disagreement())
             .collect()
     }

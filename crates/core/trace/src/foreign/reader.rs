@@ -93,11 +93,11 @@ impl Reader {
         &self.tally
     }
 
-    /// The assumption of the format's reader that is worth knowing; see [`super::Importer::remarks`].
-    pub(super) fn remark(&self) -> Option<String> {
+    /// Remarks of the format's reader; see [`super::Importer::remarks`].
+    pub(super) fn remarks(&self) -> Vec<String> {
         match &self.parser {
-            Parser::Lines(reader) => reader.remark(),
-            Parser::Records(reader) => reader.remark().map(str::to_owned),
+            Parser::Lines(reader) => reader.remarks(),
+            Parser::Records(reader) => reader.remark().map(str::to_owned).into_iter().collect(),
         }
     }
 

@@ -169,9 +169,9 @@ pub(super) trait LineReader: Send {
         Ok(())
     }
 
-    /// An assumption that the trace neither confirms nor contradicts, if it is worth knowing.
-    fn remark(&self) -> Option<String> {
-        None
+    /// Assumptions that the trace neither confirms nor contradicts, and what was left out, where it is worth knowing.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -199,8 +199,8 @@ impl<R: LineReader> LineReader for Headed<R> {
         self.reader.line(line, names)
     }
 
-    fn remark(&self) -> Option<String> {
-        self.reader.remark()
+    fn remarks(&self) -> Vec<String> {
+        self.reader.remarks()
     }
 }
 

@@ -141,15 +141,12 @@ fn nvme_commands_of_other_kernels_count_once_and_only_where_they_place_data() {
 
 #[test]
 fn passthrough_commands_are_taken_beside_events_of_the_block_layer() {
-    let text = "a-1 [0] 1.1: block_rq_issue: 259,0 W 4096 () 8 + 8 none,0,0 [a]\n\
-                a-1 [0] 1.2: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmdid=7, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=8, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n\
+    let text = "a-1 [0] 1.1: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmdid=7, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=8, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n\
+                a-1 [0] 1.2: block_rq_issue: 259,0 W 4096 () 8 + 8 none,0,0 [a]\n\
                 a-1 [0] 1.3: nvme_setup_cmd: nvme0: disk=ng0n1, qid=1, cmdid=8, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=64, len=7, ctrl=0x20, dsmgmt=65536, reftag=0)\n";
-    let options = Options {
-        volume: Some("all".into()),
-        ..Options::default()
-    };
-    let (ios, _) = guessed(text, &options).unwrap();
+    let (ios, importer) = read(text);
     assert_eq!(counts(&ios), writes(2, 8192));
+    assert_eq!(importer.volumes(), ["259,0"]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl LineReader for DiskSim {
         })
     }
 
-    fn remark(&self) -> Option<String> {
-        self.0.remark()
+    fn remarks(&self) -> Vec<String> {
+        self.0.remarks()
     }
 }

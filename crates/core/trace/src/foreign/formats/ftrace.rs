@@ -36,10 +36,10 @@
 //! Addresses are those of cards above 2 GB, which count sectors; smaller ones count bytes in
 //! `cmd_arg`, which the trace does not tell.
 //!
-//! A trace may tell one request by several kinds of events: of the block layer, of NVMe, of cards. The kind that comes
-//! first is taken, the others are passed over, but for NVMe's passthrough commands, which no other kind tells.
+//! A trace may tell one request by several kinds of events: of the block layer, of NVMe, of cards. For each device the
+//! block layer's count where there are any, and NVMe's passthrough commands, which no other kind tells; see `layers.rs`.
 
-use crate::foreign::fields::{MICROSECOND_NS, SECOND_NS, time_ns};
+use crate::foreign::fields::{MICROSECOND_NS, SECOND_NS, Words, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
@@ -47,18 +47,22 @@ use crate::foreign::parse_error::ParseError;
 use crate::foreign::record_outcome::{Found, LineReader, Moment, Passed};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
 use crate::foreign::writer::{FormWriter, Request, text};
+use crate::io::Io;
 
 mod block;
+mod layers;
 mod line;
 mod mmc;
 mod nvme;
 mod stack;
+mod waiting;
 
-use line::Line;
+use layers::{Below, Devices, DiskCommand, Disks};
+use line::{Line, Source};
 use mmc::Cards;
 pub use mmc::MmcCommand;
 use nvme::Commands;
-use stack::Waiting;
+use waiting::Waiting;
 
 pub(super) const ROW: FormatRow = FormatRow {
     name: "ftrace",
@@ -67,12 +71,13 @@ pub(super) const ROW: FormatRow = FormatRow {
     uses: Uses::NOTHING.events().keys(&["id-unit"]),
     reader: Reads::Lines(|options| {
         let map = options.columns.as_ref();
+        let event = options.event.unwrap_or_default();
         Ok(Box::new(Ftrace {
-            event: options.event.unwrap_or_default(),
-            taken: None,
-            ends_bios: None,
+            event,
+            devices: Devices::default(),
+            disks: Disks::new(event, map.and_then(|map| map.id_unit_bytes)),
             cards: Cards::default(),
-            commands: Commands::new(map.and_then(|map| map.id_unit_bytes)),
+            commands: Commands::default(),
             waiting: Waiting::default(),
         }))
     }),
@@ -97,14 +102,6 @@ enum Kind {
     NvmeComplete,
 }
 
-/// The layer of the kernel that a kind of event comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layer {
-    Block,
-    Mmc,
-    Nvme,
-}
-
 impl Kind {
     fn of(name: &[u8]) -> Option<Kind> {
         match name {
@@ -114,14 +111,6 @@ impl Kind {
             _ => block::moment(name).map(Kind::Block),
         }
     }
-
-    fn layer(self) -> Layer {
-        match self {
-            Kind::Block(_) => Layer::Block,
-            Kind::Mmc => Layer::Mmc,
-            Kind::NvmeSetup | Kind::NvmeComplete => Layer::Nvme,
-        }
-    }
 }
 
 /// Reads lines of trace events.
@@ -129,10 +118,8 @@ impl Kind {
 struct Ftrace {
     /// The event of the block layer that is taken.
     event: Event,
-    /// The layer whose events are taken, once one was seen.
-    taken: Option<Layer>,
-    /// Whether completions are those of bios, once one was seen.
-    ends_bios: Option<bool>,
+    devices: Devices,
+    disks: Disks,
     cards: Cards,
     commands: Commands,
     waiting: Waiting,
@@ -155,13 +142,8 @@ impl LineReader for Ftrace {
                 Ok(Found::Passed(Passed::Note))
             }
             Line::Event(event) => {
-                self.waiting.pass(event.source, names)?;
-                match self.event(&event, names)? {
-                    Found::Event(moment, io) => self.waiting.wait(event.source, moment, io),
-                    // Earlier events may be ready, and are asked for with the next one that waits.
-                    other => return Ok(other),
-                }
-                Ok(Found::Held)
+                self.waiting.pass(event.source, &mut self.disks, names)?;
+                self.event(&event, names)
             }
         }
     }
@@ -171,11 +153,11 @@ impl LineReader for Ftrace {
     }
 
     fn finish(&mut self, names: &mut Names) -> Result<(), ParseError> {
-        self.waiting.release(true, names)
+        self.waiting.release(true, &mut self.disks, names)
     }
 
-    fn remark(&self) -> Option<String> {
-        self.commands.remark()
+    fn remarks(&self) -> Vec<String> {
+        self.disks.remarks()
     }
 }
 
@@ -184,60 +166,123 @@ impl Ftrace {
         let Some(kind) = Kind::of(event.name) else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
-        if self.decides(kind) {
-            self.taken.get_or_insert(kind.layer());
+        if let Kind::Block(moment) = kind {
+            return self.block(moment, event, names);
         }
-        let is_taken = self.taken.is_none_or(|layer| layer == kind.layer());
-        let is_nvme = kind.layer() == Layer::Nvme;
-        if !(is_taken || is_nvme && Commands::is_passthrough(event.details)) {
-            return Ok(Found::Passed(Passed::OtherEvent));
+        // The layers below have no event that queues a request, and cards none that completes it.
+        if self.event == Event::Queue || (kind == Kind::Mmc && self.event != Event::Issue) {
+            let moment = match kind {
+                Kind::NvmeComplete => Event::Complete,
+                _ => Event::Issue,
+            };
+            return Ok(Found::Passed(Passed::Untaken(moment)));
         }
         let time_ns = time_ns(event.time, SECOND_NS)?;
-        match kind {
-            Kind::Block(Moment::Of(Event::Complete)) if self.is_other_end(event.name) => {
-                Ok(Found::Passed(Passed::OtherEvent))
-            }
-            Kind::Block(moment) => match moment.useless_for(self.event) {
-                Some(passed) => Ok(Found::Passed(passed)),
-                None if moment == Moment::Of(self.event) => {
-                    block::event(time_ns, moment, event.details, names, true)
+        let (task, details) = (command(event.source.task), event.details);
+        let disks = &mut self.disks;
+        let below = match kind {
+            Kind::NvmeSetup => self.commands.setup(time_ns, task, details, disks, names),
+            Kind::NvmeComplete => self.commands.complete(time_ns, details, disks),
+            _ => self.cards.request(time_ns, task, details, disks, names),
+        };
+        match below? {
+            Below::Passed(passed) => Ok(Found::Passed(passed)),
+            Below::Command(moment, io, mut command) => {
+                if kind == Kind::Mmc {
+                    disks.follow(event.source, &io, &mut command, names);
                 }
-                // Of events that are not taken, one that is not understood is passed over.
-                None => {
-                    let found = block::event(time_ns, moment, event.details, names, false).ok();
-                    let found = found.filter(|found| matches!(found, Found::Event(..)));
-                    Ok(found.unwrap_or(Found::Passed(Passed::OtherEvent)))
-                }
-            },
-            Kind::Mmc => {
-                let task = command(event.source.task);
-                let found = self.cards.request(time_ns, task, event.details, names)?;
-                Ok(match found {
-                    Found::Io(io) => Found::Event(Moment::Of(Event::Issue), io),
-                    other => other,
-                })
+                self.waiting.wait(event.source, moment, io, Some(command));
+                Ok(Found::Held)
             }
-            Kind::NvmeSetup => {
-                let task = command(event.source.task);
-                self.commands.setup(time_ns, task, event.details, names)
-            }
-            Kind::NvmeComplete => self.commands.complete(time_ns, event.details, names),
         }
     }
 
-    /// Whether the first event of this kind decides which layer is taken: only one of those that are asked for.
-    fn decides(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Block(moment) => moment == Moment::Of(self.event),
-            Kind::Mmc | Kind::NvmeSetup => self.event == Event::Issue,
-            Kind::NvmeComplete => self.event == Event::Complete,
+    /// An event of the block layer.
+    fn block(
+        &mut self,
+        moment: Moment,
+        event: &line::Event<'_>,
+        names: &mut Names,
+    ) -> Result<Found, ParseError> {
+        let name = Words(event.details).next().unwrap_or_default();
+        let device = self.devices.of(name)?;
+        if moment == Moment::Of(Event::Complete) && device.is_other_end(event.name) {
+            return Ok(Found::Passed(Passed::OtherEvent));
+        }
+        if let Some(passed) = moment.useless_for(self.event) {
+            return Ok(Found::Passed(passed));
+        }
+        let is_taken = moment == Moment::Of(self.event);
+        // What was issued before the trace began, or what another layer tells of, is not compared.
+        if self.event == Event::Issue && !is_taken && !device.is_taken {
+            return Ok(Found::Passed(match moment {
+                Moment::Of(event) => Passed::Untaken(event),
+                _ => Passed::OtherEvent,
+            }));
+        }
+        let time_ns = time_ns(event.time, SECOND_NS)?;
+        let found = match block::event(time_ns, moment, event.details, names, is_taken) {
+            Ok(found) => found,
+            Err(fault) if is_taken => return Err(fault),
+            // Of events that are not taken, one that is not understood is passed over.
+            Err(_) => return Ok(Found::Passed(Passed::OtherEvent)),
+        };
+        match found {
+            Found::Event(moment, io) => {
+                if is_taken {
+                    device.is_taken = true;
+                    self.pair(event.source, moment, &io, names);
+                }
+                self.waiting.wait(event.source, moment, io, None);
+                Ok(Found::Held)
+            }
+            _ => {
+                self.pair_passthrough(moment, event, name, names)?;
+                Ok(Found::Passed(if is_taken {
+                    Passed::NoData
+                } else {
+                    Passed::OtherEvent
+                }))
+            }
         }
     }
 
-    /// Whether a completion is of bios where those of requests are taken, or the reverse.
-    fn is_other_end(&mut self, name: &[u8]) -> bool {
-        let ends_bio = name == b"block_bio_complete";
-        *self.ends_bios.get_or_insert(ends_bio) != ends_bio
+    /// Finds the command to a disk that a request of the block layer became.
+    fn pair(&mut self, source: Source<'_>, moment: Moment, io: &Io, names: &Names) {
+        let evidence = |own: &Io, command: &DiskCommand| command.evidence(own, io);
+        if let Some((command, evidence)) = self.waiting.pair(source, moment, evidence) {
+            self.disks
+                .is_device(command.disk, io.tenant, evidence, names);
+        }
+        if moment == Moment::Of(Event::Issue) {
+            self.disks.remember(source, io);
+        }
+    }
+
+    /// Finds the command that a program passed to a drive, by the request without sectors that the block layer makes of
+    /// it.
+    fn pair_passthrough(
+        &mut self,
+        moment: Moment,
+        event: &line::Event<'_>,
+        device: &[u8],
+        names: &mut Names,
+    ) -> Result<(), ParseError> {
+        let Some(request_bytes) = block::passthrough_bytes(event.details) else {
+            return Ok(());
+        };
+        let evidence = |_: &Io, command: &DiskCommand| command.passthrough_evidence(request_bytes);
+        let Some((command, mut evidence)) = self.waiting.pair(event.source, moment, evidence)
+        else {
+            return Ok(());
+        };
+        // Where completions are taken, an issue does not show that the block layer tells those.
+        evidence.names_device &= moment == Moment::Of(self.event);
+        command.is_passthrough = true;
+        self.commands.pass_through(command);
+        let volume = names.device_text(device)?;
+        self.disks.is_device(command.disk, volume, evidence, names);
+        Ok(())
     }
 }
 

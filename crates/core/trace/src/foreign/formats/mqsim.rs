@@ -55,8 +55,8 @@ impl LineReader for MqSim {
         })
     }
 
-    fn remark(&self) -> Option<String> {
-        self.0.remark()
+    fn remarks(&self) -> Vec<String> {
+        self.0.remarks()
     }
 }
 
@@ -130,14 +130,15 @@ impl Units {
     }
 
     /// A sentence where sectors are probably bytes.
-    pub(super) fn remark(&self) -> Option<String> {
+    pub(super) fn remarks(&self) -> Vec<String> {
         let are_multiples = self.bits > 0 && self.bits.is_multiple_of(SECTOR_BYTES);
         let is_doubtful = !self.are_named && self.requests >= LEAST_REQUESTS && are_multiples;
-        is_doubtful.then(|| {
+        let bytes = is_doubtful.then(|| {
             "offsets and lengths are taken for sectors of 512 bytes, but all of them are multiples of 512: if they are \
              bytes, say --columns id-unit=byte,size-unit=byte"
                 .into()
-        })
+        });
+        bytes.into_iter().collect()
     }
 }
 

@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use super::super::blkparse::{bracketed, sector};
-use crate::foreign::fields::{SECTOR_BYTES, Words, bytes};
+use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, number};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
@@ -65,6 +65,16 @@ pub(super) fn event(
         io.context = names.context(bracketed(words.remaining()))?;
     }
     Ok(Found::Event(moment, io))
+}
+
+/// Bytes of a request that a program passes to the drive (kernels before 4.17 do not print them); `None` of any other.
+/// It has no sectors, and the letters name an operation of data or none (Linux `blk_rq_trace_nr_sectors`).
+pub(super) fn passthrough_bytes(details: &[u8]) -> Option<Option<u64>> {
+    let mut words = Words(details);
+    words.next()?;
+    let letters = words.next()?;
+    let is_command = matches!(letters.first(), Some(b'N' | b'R' | b'W'));
+    is_command.then(|| words.next().and_then(number))
 }
 
 /// Whether parentheses stand before the sector: at the beginning, or behind the bytes.

@@ -7,6 +7,9 @@
 //! NAME PID [CPU] TIME: SYSTEM:EVENT: DETAILS         perf; without the processor with `-F`, with a period before the event
 //! ```
 
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
 use memchr::memmem;
 
 use crate::foreign::fields::{Words, number};
@@ -42,6 +45,17 @@ pub(super) struct Source<'a> {
     pub(super) task: &'a [u8],
     /// The processor's number; empty where it is not printed.
     pub(super) processor: &'a [u8],
+}
+
+impl Source<'_> {
+    /// A number for task and processor.
+    pub(super) fn hash(&self) -> u64 {
+        let mut hash = FnvHasher::default();
+        hash.write(self.task);
+        hash.write(b"[");
+        hash.write(self.processor);
+        hash.finish()
+    }
 }
 
 /// An event.

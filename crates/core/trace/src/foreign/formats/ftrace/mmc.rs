@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::layers::{Below, DiskCommand, Disks, Pairing};
 use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
 use crate::foreign::names::Names;
+use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
-use crate::foreign::record_outcome::{Found, Passed, request};
+use crate::foreign::record_outcome::{Moment, Passed, request};
 use crate::io::Operation;
 
 /// Bytes of the registers that a switch (`cmd_opcode` 6) may set: JESD84-B51, 7.4.
@@ -85,17 +87,26 @@ impl Cards {
         time_ns: u64,
         task: &[u8],
         details: &[u8],
+        disks: &mut Disks,
         names: &mut Names,
-    ) -> Result<Found, ParseError> {
+    ) -> Result<Below, ParseError> {
         let (host, command) = command(details)?;
         let card = self.card(host)?;
         let Some((operation, offset_bytes, length_bytes)) = card.perform(&command)? else {
-            return Ok(Found::Passed(Passed::NoData));
+            return Ok(Below::Passed(Passed::NoData));
         };
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = card.volume(host, names)?;
+        let mut io = request(time_ns, operation, 0, 0);
         io.context = names.context(task)?;
-        Ok(Found::Io(io))
+        let command = DiskCommand {
+            disk: disks.place(&card.volume(host))?,
+            start: offset_bytes,
+            length: length_bytes,
+            counts_blocks: false,
+            tag: (0, 0),
+            is_passthrough: false,
+            state: Pairing::Open,
+        };
+        Ok(Below::Command(Moment::Of(Event::Issue), io, command))
     }
 
     fn card(&mut self, host: &[u8]) -> Result<&mut Card, ParseError> {
@@ -254,14 +265,10 @@ impl Card {
         None
     }
 
-    fn volume(&self, host: &[u8], names: &mut Names) -> Result<u32, ParseError> {
-        let text = String::from_utf8_lossy(host);
+    fn volume(&self, host: &[u8]) -> Vec<u8> {
         match self.partition {
-            0 => names.volume(host, || text.into_owned()),
-            other => {
-                let name = format!("{text}:{other}");
-                names.volume(name.as_bytes(), || name.clone())
-            }
+            0 => host.to_vec(),
+            other => [host, b":", other.to_string().as_bytes()].concat(),
         }
     }
 }

@@ -6,11 +6,13 @@
 //! ```
 //!
 //! - `slba` and `len` count logical blocks, `len` is one less than their number (NVM Command Set 1.0, 3.2.6, CDW12 NLB).
-//!   A block's bytes are not told: 512 are taken, and said, unless a column map's `id-unit` names them.
+//!   A block's bytes are not told. An event of the block layer may show them (`layers.rs`); else 512 are taken, and
+//!   said, unless a column map's `id-unit` names them.
 //! - `ctrl` is CDW12's upper half; its bits 7:4 are the directive type, 2 is data placement (NVM Express Base 2.0, 8.7;
 //!   TP4146). Then the upper half of `dsmgmt` (CDW13) is the directive specific value, which names the placement. It
 //!   becomes a context of its own of the process.
-//! - `ng0n1` is the character device of the namespace `nvme0n1`: only passthrough commands go there.
+//! - `disk` is the namespace's block device, of passthrough commands to its character device, too. The name of the
+//!   latter, `ng0n1`, is taken for passthrough.
 //! - Ranges of deallocations (`nvme_cmd_dsm`) are not told; commands of the admin queue are passed over.
 //! - A command that failed is taken back: the driver sends it again, or nobody does.
 //!
@@ -18,11 +20,12 @@
 
 use std::collections::HashMap;
 
-use crate::foreign::fields::{SECTOR_BYTES, bytes, hexadecimal, number};
+use super::layers::{Below, DiskCommand, Disks, Pairing};
+use crate::foreign::fields::{bytes, hexadecimal, number};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
-use crate::foreign::record_outcome::{Found, Moment, Passed, request};
+use crate::foreign::record_outcome::{Moment, Passed, request};
 use crate::io::{Io, Operation};
 
 /// Commands in flight that are remembered. Our choice: 64 queues of 1,024 commands.
@@ -34,13 +37,19 @@ const DATA_PLACEMENT: u64 = 2;
 const STREAMS: u64 = 1;
 
 /// The commands in flight of all drives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Commands {
-    block_bytes: u64,
-    is_block_named: bool,
-    has_any: bool,
-    /// By volume, queue and number.
-    in_flight: HashMap<(u32, u64, u64), Io>,
+    /// By disk, queue and number.
+    in_flight: HashMap<(usize, u64, u64), InFlight>,
+}
+
+/// A command in flight.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    io: Io,
+    start: u64,
+    blocks: u64,
+    is_passthrough: bool,
 }
 
 /// The fields of an event.
@@ -55,29 +64,15 @@ struct Command<'a> {
 }
 
 impl Commands {
-    /// No commands yet, of drives with blocks of these bytes, if they were named.
-    pub(super) fn new(block_bytes: Option<u64>) -> Commands {
-        Commands {
-            block_bytes: block_bytes.unwrap_or(SECTOR_BYTES),
-            is_block_named: block_bytes.is_some(),
-            has_any: false,
-            in_flight: HashMap::new(),
-        }
-    }
-
-    /// Whether a command goes to a character device, so that no event of the block layer tells of its data.
-    pub(super) fn is_passthrough(details: &[u8]) -> bool {
-        Command::read(details).is_ok_and(|command| command.disk.starts_with(b"ng"))
-    }
-
     /// The request that a command makes.
     pub(super) fn setup(
         &mut self,
         time_ns: u64,
         task: &[u8],
         details: &[u8],
+        disks: &mut Disks,
         names: &mut Names,
-    ) -> Result<Found, ParseError> {
+    ) -> Result<Below, ParseError> {
         let command = Command::read(details)?;
         let operation = match command.name() {
             b"nvme_cmd_write" | b"nvme_cmd_zone_append" | b"nvme_cmd_write_zeroes" => {
@@ -85,28 +80,36 @@ impl Commands {
             }
             b"nvme_cmd_read" => Operation::Read,
             b"nvme_cmd_flush" => Operation::Flush,
-            b"nvme_cmd_dsm" => return Ok(Found::Passed(Passed::NoData)),
-            _ => return Ok(Found::Passed(Passed::OtherEvent)),
+            b"nvme_cmd_dsm" => return Ok(Below::Passed(Passed::NoData)),
+            _ => return Ok(Below::Passed(Passed::OtherEvent)),
         };
-        let (mut offset_bytes, mut length_bytes) = (0, 0);
+        let disk = disks.place(&command.volume(details))?;
+        let (mut start, mut blocks) = (0, 0);
         if operation != Operation::Flush {
-            self.has_any = true;
-            let blocks = command.field("len")?.checked_add(1);
-            let blocks = blocks.ok_or(ParseError::NotANumber("length"))?;
-            offset_bytes = bytes(command.field("slba")?, self.block_bytes, "slba")?;
-            length_bytes = bytes(blocks, self.block_bytes, "length")?;
+            let more = command.field("len")?.checked_add(1);
+            blocks = more.ok_or(ParseError::NotANumber("length"))?;
+            start = command.field("slba")?;
+            // Here the error names this line; with the size that later events may show there is none left.
+            bytes(start, disks.block_bytes(disk), "slba")?;
+            bytes(blocks, disks.block_bytes(disk), "length")?;
         }
-        let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-        io.tenant = names.device_text(&command.volume(details))?;
+        let mut io = request(time_ns, operation, 0, 0);
         io.context = match command.placement() {
             Some(placement) if operation == Operation::Write => names.placed(task, placement)?,
             _ => names.context(task)?,
         };
-        if self.in_flight.len() < MOST_COMMANDS {
-            self.in_flight
-                .insert((io.tenant, command.queue, command.number), io);
+        let in_flight = InFlight {
+            io,
+            start,
+            blocks,
+            is_passthrough: command.disk.starts_with(b"ng"),
+        };
+        let key = (disk, command.queue, command.number);
+        if self.in_flight.len() < MOST_COMMANDS || self.in_flight.contains_key(&key) {
+            self.in_flight.insert(key, in_flight);
         }
-        Ok(Found::Event(Moment::Of(Event::Issue), io))
+        let moment = Moment::Of(Event::Issue);
+        Ok(in_flight.event(moment, time_ns, key))
     }
 
     /// The end of a command: of one that failed, its issue is taken back.
@@ -114,35 +117,49 @@ impl Commands {
         &mut self,
         time_ns: u64,
         details: &[u8],
-        names: &mut Names,
-    ) -> Result<Found, ParseError> {
+        disks: &mut Disks,
+    ) -> Result<Below, ParseError> {
         let command = Command::read(details)?;
         if command.queue == 0 {
             // The admin queue's commands are not taken.
-            return Ok(Found::Passed(Passed::OtherEvent));
+            return Ok(Below::Passed(Passed::OtherEvent));
         }
-        let volume = names.device_text(&command.volume(details))?;
-        let key = (volume, command.queue, command.number);
-        let Some(io) = self.in_flight.remove(&key) else {
-            return Ok(Found::Passed(Passed::OtherEvent));
+        let disk = disks.place(&command.volume(details))?;
+        let key = (disk, command.queue, command.number);
+        let Some(in_flight) = self.in_flight.remove(&key) else {
+            return Ok(Below::Passed(Passed::OtherEvent));
         };
         let moment = if command.status == 0 {
             Moment::Of(Event::Complete)
         } else {
             Moment::Requeue
         };
-        Ok(Found::Event(moment, Io { time_ns, ..io }))
+        Ok(in_flight.event(moment, time_ns, key))
     }
 
-    /// A sentence on the size of blocks, where it was assumed.
-    pub(super) fn remark(&self) -> Option<String> {
-        (self.has_any && !self.is_block_named).then(|| {
-            format!(
-                "NVMe commands count logical blocks, whose size the trace does not tell: {} bytes are taken; where the \
-                 namespace has others (`nvme id-ns`), say so, as in --columns id-unit=4096",
-                self.block_bytes
-            )
-        })
+    /// Notes that a command in flight was passed to the drive by a program.
+    pub(super) fn pass_through(&mut self, command: &DiskCommand) {
+        let (queue, number) = command.tag;
+        let key = (command.disk, queue, number);
+        if let Some(in_flight) = self.in_flight.get_mut(&key) {
+            in_flight.is_passthrough = true;
+        }
+    }
+}
+
+impl InFlight {
+    fn event(self, moment: Moment, time_ns: u64, key: (usize, u64, u64)) -> Below {
+        let (disk, queue, number) = key;
+        let command = DiskCommand {
+            disk,
+            start: self.start,
+            length: self.blocks,
+            counts_blocks: true,
+            tag: (queue, number),
+            is_passthrough: self.is_passthrough,
+            state: Pairing::Open,
+        };
+        Below::Command(moment, Io { time_ns, ..self.io }, command)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Call stacks between events, and the events that wait for theirs.
+//! Frames of call stacks between events.
 //!
 //! ```text
 //!     ffffffff81b47d7f blk_mq_start_request+0xcf ([kernel.kallsyms])      perf: behind the event
@@ -8,8 +8,7 @@
 //! ```
 //!
 //! Frames of the program, innermost first, are the call path of the request's context; those of the kernel are left
-//! out. perf prints the stack behind its event. ftrace writes it into the same processor's ring right after, so that
-//! events of other processors may stand between: an event waits for its stack until its processor has another one.
+//! out. Events wait for their stacks in `waiting.rs`.
 //!
 //! An address in memory changes with every run; a function and the offset in it do not, nor do the last twelve bits of
 //! an address. [`Frame::file_offset`] is filled where the text tells it: by perf's `dsoff`, by ftrace, and for
@@ -18,25 +17,10 @@
 //! Source: perf-script(1), "-F" and "-G"; Linux `tools/perf/util/evsel_fprintf.c` and `kernel/trace/trace_output.c`,
 //! `seq_print_user_ip`.
 
-use std::collections::VecDeque;
-use std::hash::Hasher as _;
-
-use fnv::FnvHasher;
 use memchr::memmem;
 
-use super::line::{Side, Source};
 use crate::context::Frame;
 use crate::foreign::fields::hexadecimal_digits;
-use crate::foreign::names::{CallPath, Names};
-use crate::foreign::parse_error::ParseError;
-use crate::foreign::record_outcome::{Found, Moment};
-use crate::io::Io;
-
-/// Events that wait for their stacks. Our choice: more than the processors whose events stand between.
-const MOST_WAITING: usize = 64;
-
-/// Frames of a path that are kept. Our choice: perf records 127 at most (`kernel.perf_event_max_stack`).
-const MOST_FRAMES: usize = 127;
 
 /// The lowest address of the kernel's half (Linux `Documentation/arch/x86/x86_64/mm.rst`, arm64 `memory.rst`).
 const KERNEL_HALF: u64 = 1 << 63;
@@ -48,123 +32,14 @@ const MAPPED: u64 = 1 << 40;
 /// Bits of an address that are the same in every run: pages are mapped whole.
 const PAGE_BITS: u64 = 0xfff;
 
-/// Events that wait for their stacks, in the order of the trace.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    events: VecDeque<Event>,
-    /// The number of the first event that waits.
-    first: u64,
-    /// The event that frames belong to, by number, and the side of the stack where it was said.
-    current: Option<(u64, Option<Side>)>,
-    ready: VecDeque<Found>,
-}
-
-#[derive(Debug)]
-struct Event {
-    /// Task and processor, as a hash.
-    source: u64,
-    is_whole: bool,
-    moment: Moment,
-    io: Io,
-    path: CallPath,
-}
-
-impl Waiting {
-    /// Notes an event of a source: earlier ones of it have their stack.
-    pub(super) fn pass(&mut self, source: Source<'_>, names: &mut Names) -> Result<(), ParseError> {
-        let source = hash(source);
-        self.current = None;
-        for event in self
-            .events
-            .iter_mut()
-            .filter(|event| event.source == source)
-        {
-            event.is_whole = true;
-        }
-        self.release(false, names)
-    }
-
-    /// Lets an event wait for its stack.
-    pub(super) fn wait(&mut self, source: Source<'_>, moment: Moment, io: Io) {
-        self.current = Some((self.first + self.events.len() as u64, None));
-        self.events.push_back(Event {
-            source: hash(source),
-            is_whole: false,
-            moment,
-            io,
-            path: CallPath::default(),
-        });
-    }
-
-    /// Notes the heading of a stack: it belongs to the newest event of the source.
-    pub(super) fn begin_stack(&mut self, source: Source<'_>, side: Side) {
-        let source = hash(source);
-        let place = self.events.iter().rposition(|event| event.source == source);
-        self.current = place.map(|place| (self.first + place as u64, Some(side)));
-    }
-
-    /// Adds a line of a stack to the event it belongs to, if that waits.
-    pub(super) fn add_frame(&mut self, line: &[u8]) {
-        let Some((number, side)) = self.current else {
-            return;
-        };
-        let place = number
-            .checked_sub(self.first)
-            .and_then(|place| usize::try_from(place).ok());
-        let Some(event) = place.and_then(|place| self.events.get_mut(place)) else {
-            return;
-        };
-        let step = match side {
-            Some(Side::Kernel) => None,
-            Some(Side::Program) => ftrace_frame(line),
-            None => perf_frame(line),
-        };
-        if let Some(step) = step
-            && event.path.frames.len() < MOST_FRAMES
-        {
-            event.path.push(step.frame, step.distinction);
-        }
-    }
-
-    /// Makes events whole that need not wait any longer, or all.
-    pub(super) fn release(&mut self, all: bool, names: &mut Names) -> Result<(), ParseError> {
-        while let Some(event) = self.events.front() {
-            if !all && !event.is_whole && self.events.len() <= MOST_WAITING {
-                break;
-            }
-            let Some(mut event) = self.events.pop_front() else {
-                break;
-            };
-            self.first += 1;
-            if !event.path.frames.is_empty() {
-                event.io.context = names.call_path(event.io.context, event.path)?;
-            }
-            self.ready.push_back(Found::Event(event.moment, event.io));
-        }
-        Ok(())
-    }
-
-    pub(super) fn ready(&mut self) -> Option<Found> {
-        self.ready.pop_front()
-    }
-}
-
-fn hash(source: Source<'_>) -> u64 {
-    let mut hash = FnvHasher::default();
-    hash.write(source.task);
-    hash.write(b"[");
-    hash.write(source.processor);
-    hash.finish()
-}
-
 /// A frame of the program, and the number that tells it from others of its function.
-struct Step {
-    frame: Frame,
-    distinction: u64,
+pub(super) struct Step {
+    pub(super) frame: Frame,
+    pub(super) distinction: u64,
 }
 
 /// Parses `1cbd1 dl_main+0xc11 (/usr/lib/ld.so+0x27f5)`; `None` for a frame of the kernel, or none at all.
-fn perf_frame(line: &[u8]) -> Option<Step> {
+pub(super) fn perf_frame(line: &[u8]) -> Option<Step> {
     let text = String::from_utf8_lossy(line);
     let (text, object) = match text
         .strip_suffix(')')
@@ -227,7 +102,7 @@ fn is_kernel(address: u64, object: &str) -> bool {
 }
 
 /// Parses `/usr/lib/libc.so.6[+0x1147e2]` or `<00007f12345678>`; `None` for `??`.
-fn ftrace_frame(line: &[u8]) -> Option<Step> {
+pub(super) fn ftrace_frame(line: &[u8]) -> Option<Step> {
     let address = |text: &[u8]| hexadecimal_digits(text.strip_prefix(b"0x").unwrap_or(text));
     let (object, file_offset, distinction) = match memmem::rfind(line, b"[+0x") {
         Some(at) => {

@@ -1,0 +1,45 @@
+//! Doubts about a foreign trace reach whoever imports or replays it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Runs a command, which must succeed or fail as `succeeds` says. Answers its two outputs.
+fn run(arguments: &[&str], succeeds: bool) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let (out, words) = (text(output.stdout), text(output.stderr));
+    assert_eq!(output.status.success(), succeeds, "{words}");
+    (out, words)
+}
+
+/// A file of that text, and a name for what is made of it.
+fn file(directory: &TempDir, text: &str) -> (String, String) {
+    let name = |name: &str| directory.path().join(name).display().to_string();
+    let path = name("t.txt");
+    fs::write(&path, text).unwrap();
+    (path, name("t.parquet"))
+}
+
+#[test]
+fn a_namespace_that_may_be_a_device_is_not_advised_to_be_laid_beside_it_alone() {
+    let directory = TempDir::new().unwrap();
+    let text = "fio-1 [001] ..... 9203.2: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]\n\
+                app-4 [003] ..... 9203.3: nvme_setup_cmd: nvme0: disk=ng0n1, qid=4, cmdid=17, nsid=1, flags=0x0, \
+                meta=0x0, cmd=(nvme_cmd_write slba=4096, len=7, ctrl=0x20, dsmgmt=65536, reftag=0)\n";
+    let (trace, to) = file(&directory, text);
+    let (_, words) = run(&["import", &trace, "-o", &to], false);
+    for part in [
+        "(259,0, nvme0n1)",
+        "if nvme0n1 is one of those with numbers (`lsblk -o NAME,MAJ:MIN`)",
+        "`anabranch import --volume all`",
+    ] {
+        assert!(words.contains(part), "{words}");
+    }
+}

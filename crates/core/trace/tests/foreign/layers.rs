@@ -1,0 +1,183 @@
+//! Traces in which several layers of the kernel tell of one request, or none tells of all.
+
+use anabranch_trace::foreign::{Event, Options};
+
+use super::cases::{counts, guessed, read, with_columns, writes};
+
+fn with_event(event: Event) -> Options {
+    Options {
+        event: Some(event),
+        ..Options::default()
+    }
+}
+
+/// A setup of a write of `blocks` blocks at `slba`, by `task`.
+fn setup(task: &str, disk: &str, number: u32, slba: u64, blocks: u64) -> String {
+    format!(
+        "{task} [000] ..... 1.1: nvme_setup_cmd: nvme0: disk={disk}, qid=1, cmdid={number}, nsid=1, flags=0x0, meta=0x0, \
+         cmd=(nvme_cmd_write slba={slba}, len={}, ctrl=0x20, dsmgmt=65536, reftag=0)\n",
+        blocks - 1
+    )
+}
+
+fn completed(task: &str, number: u32) -> String {
+    format!(
+        "{task} [000] d.h.. 1.2: nvme_complete_rq: nvme0: disk=nvme0n1, qid=1, cmdid={number}, res=0x0, retries=0, \
+         flags=0x0, status=0x0\n"
+    )
+}
+
+fn block(task: &str, event: &str, request: &str) -> String {
+    let last = if event == "complete" { "0" } else { "x" };
+    format!("{task} [000] ..... 1.1: block_rq_{event}: {request} [{last}]\n")
+}
+
+#[test]
+fn the_block_layer_counts_for_each_device_that_it_has_events_of() {
+    // A drive with blocks of 4 KiB, and another drive that is no NVMe drive.
+    let text = [
+        setup("raft-7", "nvme0n1", 1, 62_306_944, 1),
+        block("raft-7", "issue", "259,0 WFS 4096 () 498455552 + 8"),
+        block("pg-9", "issue", "8,0 WS 1048576 () 2048 + 2048"),
+        completed("raft-7", 1),
+        block("raft-7", "complete", "259,0 WFS () 498455552 + 8"),
+        block("pg-9", "complete", "8,0 WS () 2048 + 2048"),
+    ]
+    .concat();
+    for event in [Event::Issue, Event::Complete] {
+        let (ios, importer) = guessed(text.as_str(), &with_event(event)).unwrap();
+        assert_eq!(counts(&ios), writes(2, 4096 + (1 << 20)), "{event:?}");
+        assert_eq!(importer.volumes(), ["259,0", "8,0"]);
+        let words = importer.remarks().join("\n");
+        assert!(
+            words.contains("nvme0n1 is the device 259,0: 1 of its commands are left out"),
+            "{words}"
+        );
+        assert!(!words.contains("logical blocks"), "{words}");
+    }
+}
+
+#[test]
+fn a_drive_without_events_of_the_block_layer_is_read_by_its_commands() {
+    let text = [
+        setup("app-7", "nvme0n1", 1, 8, 8),
+        setup("app-7", "nvme0n1", 2, 16, 8),
+        block("pg-9", "issue", "8,0 WS 4096 () 2048 + 8"),
+        completed("app-7", 1),
+    ]
+    .concat();
+    let (ios, importer) = read(&text);
+    assert_eq!(counts(&ios), writes(3, 3 * 4096));
+    assert_eq!(importer.volumes(), ["8,0", "nvme0n1"]);
+    assert!(importer.remarks().join("").contains("logical blocks"));
+}
+
+#[test]
+fn passthrough_commands_count_beside_the_block_layers_requests_of_the_same_drive() {
+    // The kernel names the block device for both, and makes a request without sectors of a command.
+    let text = [
+        setup("app-7", "nvme0n1", 1, 100, 4),
+        block("app-7", "issue", "259,0 N 16384 () 0 + 0"),
+        setup("fs-8", "nvme0n1", 2, 8, 1),
+        block("fs-8", "issue", "259,0 W 4096 () 64 + 8"),
+        completed("fs-8", 2),
+        block("fs-8", "complete", "259,0 W () 64 + 8"),
+        completed("app-7", 1),
+        block("app-7", "complete", "259,0 N () 0 + 0"),
+    ]
+    .concat();
+    for event in [Event::Issue, Event::Complete] {
+        let (ios, importer) = guessed(text.as_str(), &with_event(event)).unwrap();
+        assert_eq!(counts(&ios), writes(2, 16384 + 4096), "{event:?}");
+        assert_eq!(importer.volumes(), ["259,0"], "{event:?}");
+        let io = ios.iter().find(|io| io.length_bytes == 16384).unwrap();
+        assert_eq!(io.offset_bytes, 100 * 4096);
+        let placements = importer.tables().capture.placements;
+        assert!(placements.iter().any(|one| one.context == io.context.0));
+        let words = importer.remarks().join("\n");
+        assert!(!words.contains("logical blocks"), "{words}");
+        assert!(!words.contains("issue events have"), "{words}");
+    }
+}
+
+#[test]
+fn a_block_size_that_is_named_is_taken_though_a_pair_shows_another() {
+    let text = [
+        setup("fs-8", "nvme0n1", 2, 8, 1),
+        block("fs-8", "issue", "259,0 W 4096 () 64 + 8"),
+        setup("app-7", "ng0n1", 1, 100, 4),
+    ]
+    .concat();
+    let lengths = |options: &Options| -> Vec<u64> {
+        let (ios, _) = guessed(text.as_str(), options).unwrap();
+        ios.iter().map(|io| io.length_bytes).collect()
+    };
+    assert_eq!(lengths(&Options::default()), [4096, 4 * 4096]);
+    assert_eq!(lengths(&with_columns("id-unit=512")), [4096, 4 * 512]);
+}
+
+#[test]
+fn commands_wait_for_their_drive_no_longer_than_memory_is_there_for() {
+    let mut text = String::new();
+    for number in 0..9000 {
+        text += &setup("app-7", "nvme0n1", number, u64::from(number) * 8, 8);
+        text += &block("pg-9", "issue", &format!("8,0 W 512 () {number} + 1"));
+    }
+    text += &block("app-7", "issue", "8,0 W 512 () 9000 + 1");
+    let bytes = 9000 * (4096 + 512) + 512;
+    let (ios, importer) = read(&text);
+    assert_eq!(counts(&ios), writes(18_001, bytes));
+    assert_eq!(importer.volumes(), ["8,0", "nvme0n1"]);
+    // A pair that comes later decides for what follows.
+    text += &setup("fs-8", "nvme0n1", 9001, 64, 8);
+    text += &block("fs-8", "issue", "259,0 W 4096 () 64 + 8");
+    let (ios, importer) = read(&text);
+    assert_eq!(counts(&ios), writes(18_002, bytes + 4096));
+    assert!(
+        importer
+            .remarks()
+            .join("")
+            .contains("1 of its commands are left out")
+    );
+}
+
+#[test]
+fn a_flush_and_a_request_of_another_task_tell_nothing_of_a_disk() {
+    let flush = setup("app-7", "nvme0n1", 1, 8, 8)
+        .replace("nvme_cmd_write slba=8, len=7", "nvme_cmd_flush cdw10=");
+    let text = [
+        flush,
+        block("app-7", "issue", "8,0 FF 0 () 0 + 0"),
+        setup("app-7", "nvme0n1", 2, 8, 8),
+        block("pg-9", "issue", "8,0 W 4096 () 8 + 8"),
+    ]
+    .concat();
+    let (ios, importer) = read(&text);
+    assert_eq!(counts(&ios), [(0, 0), (2, 8192), (0, 0), (2, 0)]);
+    assert_eq!(importer.volumes(), ["8,0", "nvme0n1"]);
+}
+
+#[test]
+fn a_card_that_the_block_layer_tells_of_counts_once_whatever_comes_first() {
+    let card = |sector: u64| {
+        format!(
+            "k-1 [000] ..... 1.2: mmc_request_start: mmc0: start struct mmc_request[c669d954]: cmd_opcode=25 \
+             cmd_arg={sector:#x} blocks=8 block_size=512\n"
+        )
+    };
+    let text = [
+        card(8),
+        block("pg-9", "issue", "8,0 W 4096 () 8 + 8"),
+        block("k-1", "issue", "179,0 W 4096 () 16 + 8"),
+        card(16),
+    ]
+    .concat();
+    let (ios, importer) = read(&text);
+    assert_eq!(counts(&ios), writes(2, 8192));
+    assert_eq!(importer.volumes(), ["8,0", "179,0"]);
+    let words = importer.remarks().join("\n");
+    assert!(
+        words.contains("2 of its commands are left out") && words.contains("though 1 of them"),
+        "{words}"
+    );
+}
