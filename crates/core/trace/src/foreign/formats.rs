@@ -12,6 +12,7 @@ mod fiu;
 mod ftrace;
 mod io_tracer;
 mod lcs;
+mod lost;
 mod midas;
 mod mqsim;
 mod msr;

@@ -232,7 +232,19 @@ impl Importer {
             .into_iter()
             .flatten()
             .chain(self.in_flight.disagreement())
+            .chain(self.uncounted_losses())
             .collect()
+    }
+
+    /// A sentence where the trace reports losses without their number.
+    fn uncounted_losses(&self) -> Option<String> {
+        let places = self.readers.iter();
+        let places: u64 = places.map(|reader| reader.tally().uncounted_losses).sum();
+        (places > 0).then(|| {
+            format!(
+                "the trace reports lost events {places} times without their number: each counts as one, and may be many"
+            )
+        })
     }
 
     /// Records that were not handed on so far, by reason.

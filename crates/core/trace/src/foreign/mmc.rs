@@ -114,7 +114,7 @@ impl MmcCommands {
                 Line::Whole(line) => match mmc_line(line) {
                     Ok(MmcLine::Other) => continue,
                     Ok(MmcLine::Lost(events)) => {
-                        self.lost_events = self.lost_events.saturating_add(events);
+                        self.lost_events = self.lost_events.saturating_add(events.unwrap_or(1));
                         continue;
                     }
                     Ok(MmcLine::Command(host, command)) => {

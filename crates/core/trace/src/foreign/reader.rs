@@ -45,7 +45,10 @@ pub(super) struct Tally {
     /// The event that is taken as the request.
     taken: Event,
     pub(super) skipped: Skipped,
+    /// Events that the trace reports as lost, one where it does not tell their number.
     pub(super) lost_events: u64,
+    /// Reports that do not tell the number.
+    pub(super) uncounted_losses: u64,
 }
 
 /// The volumes that requests are kept of.
@@ -249,7 +252,8 @@ impl Tally {
                 return Ok(None);
             }
             Found::Lost(events) => {
-                self.lost_events = self.lost_events.saturating_add(events);
+                self.lost_events = self.lost_events.saturating_add(events.unwrap_or(1));
+                self.uncounted_losses += u64::from(events.is_none());
                 return Ok(None);
             }
             Found::Held => return Ok(None),

@@ -16,8 +16,8 @@ pub(super) enum Found {
     Event(Moment, Io),
     /// A record that is understood and passed over.
     Passed(Passed),
-    /// A note that this many events are missing here.
-    Lost(u64),
+    /// A note that this many events are missing here, or some (`None`).
+    Lost(Option<u64>),
     /// An event that is kept until the lines that belong to it were read; see [`LineReader::ready`].
     Held,
 }

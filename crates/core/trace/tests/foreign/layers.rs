@@ -1,4 +1,4 @@
-//! Traces in which several layers of the kernel tell of one request, or none tells of all.
+//! Traces in which several layers of the kernel tell of one request, or events are missing.
 
 use anabranch_trace::foreign::{Event, Options};
 
@@ -180,4 +180,66 @@ fn a_card_that_the_block_layer_tells_of_counts_once_whatever_comes_first() {
         words.contains("2 of its commands are left out") && words.contains("though 1 of them"),
         "{words}"
     );
+}
+
+// Events that the trace itself reports as lost.
+
+#[test]
+fn every_report_of_lost_events_counts() {
+    let event = "fio-7 [000] ..... 1.1: block_rq_issue: 8,0 WS 65536 () 64 + 128 [fio]\n";
+    let perf = "dd 42 [003] 1.1: block:block_rq_issue: 8,0 WS 65536 () 64 + 128 [dd]\n\
+                swapper 0 [000] 1.2: PERF_RECORD_LOST lost 7\n\
+                dd 42 [000] 1.3: PERF_RECORD_COMM exec: dd:42/42\n";
+    let blkparse = "8,0 1 1 0.1 9 D WS 64 + 128 [w]\nSkips: 3 forward (1,234 -   5.2%)\n";
+    let etw = "BeginHeader\n  DiskRead,  TimeStamp,  Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize\n\
+               EndHeader\nOS Version: 6.0.6001, Trace Size: 81600KB, Events Lost: 3, Buffers lost: 0, Trace Start: 1\n\
+               DiskWrite, 133001, System ( 4), 2260, 0xf, 0x8000, 0x10000, 152, 2, 0x060a00\n";
+    for (text, lost, uncounted) in [
+        (
+            format!("# entries-in-buffer/entries-written: 3/250280   #P:4\n{event}"),
+            250_277,
+            0,
+        ),
+        (
+            format!("# entries-in-buffer/entries-written: 3/3   #P:4\n{event}"),
+            0,
+            0,
+        ),
+        (
+            format!("{event}CPU:1 [LOST EVENTS]\n{event}CPU:2 [LOST 123 EVENTS]\n"),
+            124,
+            1,
+        ),
+        (
+            format!("{event}CPU:0 [51 EVENTS DROPPED]\nCPU:0 [EVENTS DROPPED]\n"),
+            52,
+            1,
+        ),
+        (perf.into(), 7, 0),
+        (blkparse.into(), 1234, 0),
+        (etw.into(), 3, 0),
+    ] {
+        let (ios, importer) = read(&text);
+        assert_eq!(counts(&ios)[1].1 % 65536, 0, "{text}");
+        assert_eq!(importer.tables().capture.lost_events, lost, "{text}");
+        let words = importer.remarks().join("\n");
+        assert_eq!(
+            words.contains("without their number"),
+            uncounted > 0,
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn bpftraces_own_lines_are_no_rows_and_its_losses_count() {
+    let text = "Attaching 1 probe...\nAttached 1 probe\n1234 fio WS 8 4096\nLost 12 events\n1235 fio WS 16 4096\n\n\
+                @bytes[fio]: 8192\n@sizes:\n[4K, 8K)               2 |@@@@@@@@@@|\n(..., 0)               1 |@@@@@     |\n\
+                [1M, ...)              1 |@@@@@     |\n\
+                @[\n    blk_mq_start_request+1\n    nvme_queue_rq+200\n]: 12\n@[fio, \n    write+1\n]: 1\n1236 fio WS 24 4096\n";
+    let map = "time-col=1,context-col=2,op-col=3,obj-id-col=4,obj-size-col=5,time-unit=ns,id-unit=sector,delimiter=space";
+    let (ios, importer) = guessed(text, &with_columns(map)).unwrap();
+    assert_eq!(counts(&ios), writes(3, 3 * 4096));
+    assert_eq!(importer.tables().capture.lost_events, 12);
+    assert_eq!(importer.skipped().malformed, 0);
 }

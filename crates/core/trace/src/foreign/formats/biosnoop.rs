@@ -75,7 +75,7 @@ impl LineReader for Biosnoop {
             return Ok(Found::Passed(Passed::Note));
         }
         if let Some(events) = lost(line) {
-            return Ok(Found::Lost(events));
+            return Ok(Found::Lost(Some(events)));
         }
         let time_ns = time_ns(first, SECOND_NS)?;
         let rest: Vec<&[u8]> = words.take(MOST_WORDS).collect();

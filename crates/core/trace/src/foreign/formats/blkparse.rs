@@ -25,6 +25,7 @@
 //! Source: blkparse(1), "Output description and formatting"; blktrace's `blkparse_fmt.c`,
 //! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`.
 
+use super::lost;
 use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::names::Names;
@@ -79,6 +80,10 @@ impl LineReader for Blkparse {
             return Ok(Found::Passed(Passed::Note));
         };
         if !device.first().is_some_and(u8::is_ascii_digit) {
+            // The kernel's own tracer has notes of its ring, blkparse a line in its summary.
+            if let Some(events) = lost::in_ring(line).or_else(|| lost::in_summary(line)) {
+                return Ok(lost::found(events));
+            }
             let summary = SUMMARY.iter().any(|word| device.starts_with(word));
             return if summary || is_comment(line) {
                 Ok(Found::Passed(Passed::Note))

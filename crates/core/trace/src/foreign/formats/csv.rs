@@ -4,11 +4,15 @@
 //! behind `0x`. A time is a number of units, a date with a time of day (ISO 8601), or a time of day. Without an
 //! operation every request is taken as a write of its object, see the format `oracle-general`.
 //!
-//! bpftrace's own lines between those of a script are passed over: `Attaching 2 probes...`, and maps (`@bytes: 5`).
+//! bpftrace's own lines between those of a script are passed over: `Attaching 2 probes...`, and maps (`@bytes: 5`), with
+//! their histograms and call stacks. `Lost 12 events` counts.
 //!
 //! Source: libCacheSim, `bin/cli_reader_utils.c`, `parse_reader_params`, and
 //! `traceReader/generalReader/csv.c`; for quotes RFC 4180, section 2; for bpftrace its manual, "Invocation Built-ins".
 
+use memchr::memmem;
+
+use super::lost;
 use crate::foreign::calendar::{clock_ns, date_ns, day};
 use crate::foreign::columns::{ColumnMap, KEYS};
 use crate::foreign::error::ColumnsError;
@@ -52,6 +56,8 @@ pub(super) struct Csv {
     is_first: bool,
     /// Whether volumes are words instead of numbers; the first row decides.
     volumes_are_words: Option<bool>,
+    /// Whether the line stands within the key of one of bpftrace's maps.
+    is_in_key: bool,
 }
 
 /// The cells of a line. `delimiter` b' ' stands for any number of blanks and tabs.
@@ -150,6 +156,7 @@ impl Csv {
             map,
             is_first: true,
             volumes_are_words: None,
+            is_in_key: false,
         })
     }
 
@@ -212,13 +219,33 @@ impl Csv {
     }
 }
 
-/// Whether a line is bpftrace's own.
+/// Whether a line is bpftrace's own: a note, a map with its value, or a line of a map's histogram, whose bar stands
+/// between `|`.
 fn is_bpftrace(line: &[u8]) -> bool {
-    line.starts_with(b"@") || (line.starts_with(b"Attaching ") && line.ends_with(b"..."))
+    let is_note = line.starts_with(b"Attaching ") && line.ends_with(b"...")
+        || line.starts_with(b"Attached ")
+            && (line.ends_with(b" probe") || line.ends_with(b" probes"));
+    let is_range = line.starts_with(b"[") || line.starts_with(b"(...");
+    line.starts_with(b"@") || is_note || is_range && line.trim_ascii_end().ends_with(b"|")
+}
+
+/// Whether the key of one of bpftrace's maps ends in a line: `]:`, with a value behind it or on the next lines.
+fn ends_key(line: &[u8]) -> bool {
+    memmem::find(line, b"]:").is_some()
 }
 
 impl LineReader for Csv {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
+        if let Some(events) = lost::in_bpftrace(line) {
+            return Ok(lost::found(events));
+        }
+        // A map's key may have call stacks, on lines of their own.
+        if line.starts_with(b"@") {
+            self.is_in_key = line.contains(&b'[') && !line.contains(&b']');
+        } else if self.is_in_key {
+            self.is_in_key = !ends_key(line);
+            return Ok(Found::Passed(Passed::Note));
+        }
         if is_comment(line) || is_bpftrace(line) || self.is_heading(line) {
             return Ok(Found::Passed(Passed::Note));
         }

@@ -21,6 +21,7 @@
 //! Worthington, Zhang and Sharda, "Characterization of Storage Workload Traces from Production Windows Servers",
 //! IISWC 2008.
 
+use super::lost;
 use crate::foreign::fields::{Cells, MICROSECOND_NS, hexadecimal, number, time_ns, volume};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
@@ -93,7 +94,10 @@ impl LineReader for Etw {
             self.heading(trimmed);
             return Ok(Found::Passed(Passed::Note));
         }
-        if is_comment(line) || trimmed.starts_with(b"OS Version") {
+        if trimmed.starts_with(b"OS Version") {
+            return Ok(lost::found(lost::in_heading(trimmed)));
+        }
+        if is_comment(line) {
             return Ok(Found::Passed(Passed::Note));
         }
         let cells: Vec<&[u8]> = Cells::new(line, b',').take(MOST_CELLS).collect();

@@ -290,8 +290,8 @@ impl Ftrace {
 pub(in crate::foreign) enum MmcLine<'a> {
     /// A command to the card of a host.
     Command(&'a [u8], MmcCommand),
-    /// Events that are missing here.
-    Lost(u64),
+    /// Events that are missing here, or some.
+    Lost(Option<u64>),
     /// Something else.
     Other,
 }

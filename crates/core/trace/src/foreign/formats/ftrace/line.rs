@@ -12,6 +12,7 @@ use std::hash::Hasher as _;
 use fnv::FnvHasher;
 use memchr::memmem;
 
+use super::super::lost::{self, LostEvents};
 use crate::foreign::fields::{Words, number};
 use crate::foreign::record_outcome::is_comment;
 
@@ -23,8 +24,8 @@ pub(super) enum Line<'a> {
     Stack(Source<'a>, Side),
     /// A line of a call stack.
     Frame(&'a [u8]),
-    /// A note that this many events are missing.
-    Lost(u64),
+    /// A note that this many events are missing, or some.
+    Lost(LostEvents),
     /// A heading, a comment, an empty line.
     Note,
     /// Something else.
@@ -83,8 +84,8 @@ const HEADINGS: [&[u8]; 9] = [
 
 /// Takes a line apart.
 pub(super) fn line(line: &[u8]) -> Line<'_> {
-    if let Some(events) = lost(line) {
-        return Line::Lost(events);
+    if let Some(events) = lost::in_ring(line) {
+        return lost_line(events);
     }
     if let Some(frame) = line.trim_ascii_start().strip_prefix(b"=>") {
         return Line::Frame(frame.trim_ascii());
@@ -101,15 +102,12 @@ pub(super) fn line(line: &[u8]) -> Line<'_> {
     Line::Other
 }
 
-/// The number in `CPU:2 [LOST 123 EVENTS]`, which stands where the ring was overwritten (Linux
-/// `kernel/trace/trace.c`, `print_trace_line`).
-fn lost(line: &[u8]) -> Option<u64> {
-    let mut words = Words(line.strip_prefix(b"CPU:")?);
-    words.next()?;
-    if words.next()? != b"[LOST" {
-        return None;
+/// A note on lost events, or one that there are none.
+fn lost_line(events: LostEvents) -> Line<'static> {
+    match events {
+        Some(0) => Line::Note,
+        events => Line::Lost(events),
     }
-    number(words.next()?)
 }
 
 fn is_heading(line: &[u8]) -> bool {
@@ -166,6 +164,9 @@ fn time(word: &[u8]) -> Option<&[u8]> {
 }
 
 fn event<'a>(source: Source<'a>, time: &'a [u8], rest: &'a [u8]) -> Option<Line<'a>> {
+    if let Some(events) = lost::in_perf_record(rest) {
+        return Some(lost_line(events));
+    }
     if let Some(side) = stack(rest) {
         return Some(Line::Stack(source, side));
     }
