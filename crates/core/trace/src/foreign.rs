@@ -49,6 +49,7 @@ mod row;
 mod rwbs;
 mod sniff;
 mod survey;
+mod times;
 mod unpack;
 mod writer;
 

@@ -27,7 +27,7 @@ pub struct ImportReport<'a> {
 impl ImportReport<'_> {
     /// Prints one line on what was read, and notes that a user of the trace must know.
     pub fn print(&self, as_json: bool) -> Result {
-        say::print_note(&line(&self.survey.summary(), &self.importer.skipped()));
+        say::print_note(&line(&self.summary(), &self.importer.skipped()));
         for note in self.notes() {
             say::print_note(&note);
         }
@@ -37,12 +37,23 @@ impl ImportReport<'_> {
         Ok(())
     }
 
+    /// The summary, with the steps of the trace's own clock.
+    fn summary(&self) -> Summary {
+        let (steps_back, longest_step_back_ns) = self.importer.steps_back();
+        Summary {
+            steps_back,
+            longest_step_back_ns,
+            ..self.survey.summary()
+        }
+    }
+
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend(self.importer.remarks());
-        notes.extend(no_time(&self.survey.summary()));
-        notes.extend(wrong_clock(&self.survey.summary()));
-        notes.extend(backward_clock(&self.survey.summary()));
+        let summary = self.summary();
+        notes.extend(no_time(&summary));
+        notes.extend(wrong_clock(&summary));
+        notes.extend(backward_clock(&summary));
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
         }
@@ -69,7 +80,7 @@ impl ImportReport<'_> {
         json!({
             "schema": SCHEMA,
             "format": self.format.name(),
-            "summary": self.survey.summary(),
+            "summary": self.summary(),
             "skipped": self.importer.skipped(),
             "lost_events": capture.lost_events,
             "started_unix_s": capture.started_unix_s,

@@ -13,6 +13,7 @@ use super::options::Options;
 use super::reader::{BATCH, Reader};
 use super::record_outcome::{Skipped, Step};
 use super::reorder::Reorder;
+use super::times::Times;
 use crate::ahead::Ahead;
 use crate::capture::{Capture, Tables};
 use crate::io::Io;
@@ -41,6 +42,7 @@ pub struct Importer {
     steps: Vec<Step>,
     clock: Option<Clock>,
     started_unix_s: u64,
+    times: Times,
 }
 
 /// The order in which requests of several inputs come.
@@ -66,6 +68,8 @@ struct Clock {
     from_ns: u64,
     to_ns: u64,
     last_ns: u64,
+    /// The last time of the input's own clock.
+    last_own_ns: u64,
 }
 
 impl fmt::Debug for Importer {
@@ -109,6 +113,7 @@ impl Importer {
             steps: Vec::new(),
             clock: None,
             started_unix_s: 0,
+            times: Times::default(),
         })
     }
 
@@ -204,12 +209,31 @@ impl Importer {
             Some(clock) if clock.input != input => clock.go_on(input, first.time_ns),
             Some(clock) => clock,
         };
-        let mut last_ns = clock.last_ns;
+        let Clock {
+            mut last_ns,
+            mut last_own_ns,
+            ..
+        } = clock;
         for io in ios {
-            io.time_ns = clock.time_ns(io.time_ns);
+            let own_ns = io.time_ns;
+            io.time_ns = clock.time_ns(own_ns);
             last_ns = last_ns.max(io.time_ns);
+            // A step to before the first request does not show in the trace, whose times end there.
+            let back_ns = last_own_ns.saturating_sub(own_ns);
+            self.times.record_step(io.time_ns, back_ns);
+            last_own_ns = own_ns;
         }
-        self.clock = Some(Clock { last_ns, ..clock });
+        self.clock = Some(Clock {
+            last_ns,
+            last_own_ns,
+            ..clock
+        });
+    }
+
+    /// The requests so far with an earlier time than the one before them, on the trace's own clock, and the longest of
+    /// these steps in nanoseconds.
+    pub fn steps_back(&self) -> (u64, u64) {
+        (self.times.steps_back, self.times.longest_step_back_ns)
     }
 
     /// Bytes read so far of the inputs as stored, packed or not.
@@ -328,19 +352,25 @@ impl Clock {
             from_ns,
             to_ns: 0,
             last_ns: 0,
+            last_own_ns: from_ns,
         }
     }
 
     /// The clock of the next input, whose first time is `first_ns`.
     fn go_on(self, input: usize, first_ns: u64) -> Clock {
         if first_ns >= self.from_ns && self.time_ns(first_ns) >= self.last_ns {
-            return Clock { input, ..self };
+            return Clock {
+                input,
+                last_own_ns: first_ns,
+                ..self
+            };
         }
         Clock {
             input,
             from_ns: first_ns,
             to_ns: self.last_ns,
             last_ns: self.last_ns,
+            last_own_ns: first_ns,
         }
     }
 

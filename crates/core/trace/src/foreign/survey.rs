@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::footprint::Footprint;
+use super::times::Times;
 use crate::io::{Io, Operation};
 
 /// The most volumes that are told apart. Our choice: ten times those of the largest public trace.
@@ -15,11 +16,7 @@ const MOST_VOLUMES: usize = 1 << 16;
 pub struct Survey {
     /// By the operation's code.
     operations: [Total; 4],
-    times_ns: Option<(u64, u64)>,
-    last_time_ns: Option<u64>,
-    longest_pause_ns: u64,
-    steps_back: u64,
-    longest_step_back_ns: u64,
+    times: Times,
     bytes: Option<(u64, u64)>,
     footprint: Footprint,
     volumes: BTreeSet<u32>,
@@ -45,7 +42,8 @@ pub struct Summary {
     pub longest_pause_ns: u64,
     /// Requests with an earlier time than the one before them.
     pub steps_back: u64,
-    /// The longest of these steps, in nanoseconds; not further than to the first request's time.
+    /// The longest of these steps, in nanoseconds. In a trace, times end at the first request's; see
+    /// [`Importer::steps_back`](super::Importer::steps_back) for those of a clock.
     pub longest_step_back_ns: u64,
     /// Read requests and their bytes.
     pub read: Total,
@@ -78,11 +76,7 @@ impl Default for Survey {
     fn default() -> Survey {
         Survey {
             operations: [Total::default(); 4],
-            times_ns: None,
-            last_time_ns: None,
-            longest_pause_ns: 0,
-            steps_back: 0,
-            longest_step_back_ns: 0,
+            times: Times::default(),
             bytes: None,
             footprint: Footprint::new(),
             volumes: BTreeSet::new(),
@@ -97,14 +91,7 @@ impl Survey {
         let total = &mut self.operations[io.operation as usize];
         total.requests += 1;
         total.bytes = total.bytes.saturating_add(io.length_bytes);
-        self.times_ns = widened(self.times_ns, io.time_ns, io.time_ns);
-        let last_ns = self.last_time_ns.replace(io.time_ns).unwrap_or(io.time_ns);
-        self.longest_pause_ns = self
-            .longest_pause_ns
-            .max(io.time_ns.saturating_sub(last_ns));
-        let back_ns = last_ns.saturating_sub(io.time_ns);
-        self.steps_back += u64::from(back_ns > 0);
-        self.longest_step_back_ns = self.longest_step_back_ns.max(back_ns);
+        self.times.record(io.time_ns);
         if io.operation == Operation::Flush {
             return;
         }
@@ -128,14 +115,13 @@ impl Survey {
     /// The counts for the requests so far.
     pub fn summary(&self) -> Summary {
         let [read, written, discarded, flushed] = self.operations;
-        let (first_time_ns, last_time_ns) = self.times_ns.unwrap_or_default();
         let (first_byte, end_byte) = self.bytes.unwrap_or_default();
         let (footprint_bytes, footprint_is_exact) = self.footprint.bytes();
         Summary {
-            span_ns: last_time_ns - first_time_ns,
-            longest_pause_ns: self.longest_pause_ns,
-            steps_back: self.steps_back,
-            longest_step_back_ns: self.longest_step_back_ns,
+            span_ns: self.times.span_ns(),
+            longest_pause_ns: self.times.longest_pause_ns,
+            steps_back: self.times.steps_back,
+            longest_step_back_ns: self.times.longest_step_back_ns,
             read,
             written,
             discarded,

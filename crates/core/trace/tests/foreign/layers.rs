@@ -243,3 +243,16 @@ fn bpftraces_own_lines_are_no_rows_and_its_losses_count() {
     assert_eq!(importer.tables().capture.lost_events, 12);
     assert_eq!(importer.skipped().malformed, 0);
 }
+
+// Clocks.
+
+#[test]
+fn a_clock_that_goes_back_before_the_first_request_is_counted() {
+    let at = |second: u32| {
+        format!("a-1 [000] ..... {second}.5: block_rq_issue: 8,0 W 4096 () 8 + 8 [a]\n")
+    };
+    let (ios, importer) = read(&[100, 50, 150, 140].map(at).concat());
+    let times: Vec<u64> = ios.iter().map(|io| io.time_ns / 1_000_000_000).collect();
+    assert_eq!(times, [0, 0, 50, 40]);
+    assert_eq!(importer.steps_back(), (2, 50_000_000_000));
+}
