@@ -8,7 +8,13 @@ use anabranch_lifetime::NARROW_FACTOR;
 use anabranch_report::{Cell, Column, Grid, Look};
 use clap::Args;
 
-use crate::{answer::AnswerArguments, error::Result, output::json, progress::Bar, source::open};
+use crate::{
+    answer::AnswerArguments,
+    error::Result,
+    output::json,
+    progress::Bar,
+    source::{note_remarks, open},
+};
 
 #[derive(Debug, Args)]
 pub struct CoverageArguments {
@@ -25,6 +31,7 @@ pub fn coverage(arguments: &CoverageArguments) -> Result {
     let traces = traces.collect::<Result<Vec<TraceFile>>>()?;
     let sources: Vec<&dyn Requests> = traces.iter().map(|trace| trace as _).collect();
     let found = anabranch_advice::coverage(&sources, &mut Bar::default())?;
+    traces.iter().for_each(note_remarks);
     let answer = &arguments.answer;
     answer.give(&json(&found)?, |look| describe(&found.traces, look))
 }

@@ -55,6 +55,7 @@ pub fn export(arguments: &ExportArguments) -> Result {
     };
     let trace = source::open(&arguments.source, None, false)?;
     let done = convert(&trace, form, output, watch)?;
+    source::note_remarks(&trace);
     done.report_lines(output)
         .iter()
         .for_each(|line| say::print_note(line));

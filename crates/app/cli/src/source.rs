@@ -62,6 +62,13 @@ pub fn compare(
         let written_bytes = results.iter().find(is_of).map(|one| one.source.write_bytes);
         let short = trace.short_of(written_bytes.unwrap_or(0));
         short.iter().for_each(|words| say::print_note(words));
+        note_remarks(trace);
     }
     Ok(results)
+}
+
+/// Prints what was found to doubt in a foreign trace, once it was read, in the words of an import.
+pub fn note_remarks(trace: &TraceFile) {
+    let remarks = trace.remarks();
+    remarks.iter().for_each(|words| say::print_note(words));
 }

@@ -43,3 +43,52 @@ fn a_namespace_that_may_be_a_device_is_not_advised_to_be_laid_beside_it_alone() 
         assert!(words.contains(part), "{words}");
     }
 }
+
+#[test]
+fn a_replay_says_what_an_import_says() {
+    let directory = TempDir::new().unwrap();
+    let bytes: String = (1..200_u64)
+        .map(|line| {
+            format!(
+                "{} 0 {} 4096 {}\n",
+                line * 20,
+                line * 4096 % (1 << 20),
+                line % 2
+            )
+        })
+        .collect();
+    let events: String = (1..200_u64)
+        .map(|line| {
+            format!(
+                "app-4 [003] ..... {line}.3: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid={line}, nsid=1, flags=0x0, \
+                 meta=0x0, cmd=(nvme_cmd_write slba={}, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\nCPU:1 [LOST 3 EVENTS]\n",
+                line * 8
+            )
+        })
+        .collect();
+    for (text, doubts) in [
+        (
+            bytes,
+            &[
+                "id-unit=byte,size-unit=byte",
+                "are more than any drive takes",
+            ][..],
+        ),
+        (
+            events,
+            &["(`nvme id-ns`)", "says that 597 events are missing"],
+        ),
+    ] {
+        let (trace, to) = file(&directory, &text);
+        let (_, import) = run(&["import", &trace, "-o", &to], true);
+        let (result, replay) = run(&["replay", &trace, "--scheme", "baseline", "--json"], true);
+        let (_, export) = run(&["export", &trace, "--to", "alibaba", "-o", &to], true);
+        for doubt in doubts {
+            assert!(import.contains(doubt), "{import}");
+            assert!(replay.contains(doubt), "{replay}");
+            assert!(export.contains(doubt), "{export}");
+        }
+        let is_lost = result.contains("\"lost_events\": 597");
+        assert_eq!(is_lost, text.contains("LOST"), "{result}");
+    }
+}

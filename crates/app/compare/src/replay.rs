@@ -354,9 +354,7 @@ impl Case {
         if let Some(whole) = whole {
             running.asked(whole);
         }
-        let capture = source.tables().map(|tables| &tables.capture);
-        let lost_events = capture.map_or(0, |capture| capture.lost_events);
-        running.finish(self.config(options, source), lost_events)
+        running.finish(self.config(options, source), source.lost_events())
     }
 
     /// The changes that this drive makes to a trace.

@@ -5,6 +5,7 @@ use std::{
     io::Read as _,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::{Arc, OnceLock},
 };
 
 use anabranch_replay::{
@@ -39,6 +40,16 @@ pub trait Requests {
     /// Whether only the first GiB of writes is passed on.
     fn is_quick(&self) -> bool {
         false
+    }
+
+    /// Sentences on the trace that a pass over it found, which a user of it must know.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Events that the trace reports as lost; of a foreign trace once a pass over it is done.
+    fn lost_events(&self) -> u64 {
+        self.tables().map_or(0, |tables| tables.capture.lost_events)
     }
 
     /// Refuses a source that can be read only once.
@@ -147,6 +158,15 @@ pub struct TraceFile {
     /// Whether records are compared with a digest as they are read; `true` of forms that have none.
     has_digest: bool,
     synthetic: Option<Synthetic>,
+    /// The doubts and losses that the first pass over a foreign trace found.
+    found: Arc<OnceLock<Found>>,
+}
+
+/// Doubts and losses of a foreign trace.
+#[derive(Debug, Default)]
+struct Found {
+    remarks: Vec<String>,
+    lost_events: u64,
 }
 
 /// Bytes of the longest SHA256SUMS that is read (our choice).
@@ -183,6 +203,7 @@ impl TraceFile {
                 tables: Some(synthetic.tables()),
                 has_digest: true,
                 synthetic: Some(synthetic),
+                found: Arc::default(),
             });
         }
         let format = format.unwrap_or_else(|| by_looks(path));
@@ -208,6 +229,7 @@ impl TraceFile {
             tables,
             has_digest,
             synthetic: None,
+            found: Arc::default(),
         })
     }
 
@@ -284,9 +306,17 @@ impl TraceFile {
             let last_ns = ios.last().map_or(0, |io| io.time_ns);
             sink(&ios[..kept], trace.share(done, last_ns))?;
         }
-        if let Open::Native(reader) = &mut trace {
+        match &mut trace {
             // A quick look has not come to the end, where the last of it would be checked.
-            reader.check_so_far().map_err(CompareError::from)?;
+            Open::Native(reader) => reader.check_so_far().map_err(CompareError::from)?,
+            Open::Foreign(trace) => {
+                let found = || Found {
+                    remarks: trace.importer.remarks(),
+                    lost_events: trace.importer.lost_events(),
+                };
+                self.found.get_or_init(found);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -303,6 +333,20 @@ impl Requests for TraceFile {
 
     fn is_quick(&self) -> bool {
         self.quick
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let found = self.found.get();
+        found.map_or_else(Vec::new, |found| found.remarks.clone())
+    }
+
+    fn lost_events(&self) -> u64 {
+        let known = self
+            .tables
+            .as_ref()
+            .map(|tables| tables.capture.lost_events);
+        let found = self.found.get().map(|found| found.lost_events);
+        known.or(found).unwrap_or(0)
     }
 
     fn check_twice(&self) -> Result {

@@ -1,9 +1,11 @@
 //! Faults as Python exceptions, with the same messages.
 
+use std::ffi::CString;
+
 use anabranch_compare::{CompareError, CompareErrorKind};
 use pyo3::{
     create_exception,
-    exceptions::{PyException, PyKeyboardInterrupt},
+    exceptions::{PyException, PyKeyboardInterrupt, PyUserWarning},
     prelude::*,
 };
 
@@ -47,6 +49,17 @@ pub fn raised(fault: &CompareError) -> PyErr {
 /// The exception for any error that becomes a fault.
 pub fn raise(error: impl Into<CompareError>) -> PyErr {
     raised(&error.into())
+}
+
+/// Issues warnings, where the command prints notes.
+pub fn warn(py: Python<'_>, remarks: &[String]) -> PyResult<()> {
+    let category = py.get_type::<PyUserWarning>();
+    for remark in remarks {
+        // Past the package's own frame, so that the caller's line is shown.
+        let words = CString::new(remark.replace('\0', ""))?;
+        PyErr::warn(py, &category, &words, 2)?;
+    }
+    Ok(())
 }
 
 /// The exception for wrong use, with this message.

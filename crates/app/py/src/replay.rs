@@ -9,7 +9,7 @@ use anabranch_compare::{Format, ReplayOptions, Requests, TraceFile, read_text, s
 use pyo3::{prelude::*, types::PyList};
 
 use crate::{
-    errors::{raise, usage},
+    errors::{raise, usage, warn},
     patience::{Shared, patiently},
     scheme::{Trouble, python_scheme},
     trace::{InMemory, TraceCore, parse_format},
@@ -59,13 +59,16 @@ pub fn replay(
         let sources: Vec<&dyn Requests> = sources.iter().map(AsRef::as_ref).collect();
         let results = anabranch_compare::replay(&options, &specs, &sources, watch)?;
         let json = anabranch_compare::json(&results)?;
-        Ok(format!("{json:#}\n"))
+        let remarks: Vec<String> = sources.iter().flat_map(|one| one.remarks()).collect();
+        Ok((format!("{json:#}\n"), remarks))
     });
     // What a scheme raised says more than that the work was ended for it.
-    match trouble.take() {
-        Some(error) => Err(error),
-        None => done,
+    if let Some(error) = trouble.take() {
+        return Err(error);
     }
+    let (json, remarks) = done?;
+    warn(py, &remarks)?;
+    Ok(json)
 }
 
 /// The trace that a Python object stands for.

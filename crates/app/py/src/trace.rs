@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 
 use crate::{
     columns::traced,
-    errors::{raise, usage},
+    errors::{raise, usage, warn},
 };
 
 /// The most rows of tables that are made up for a trace which only numbers its contexts and files
@@ -58,7 +58,8 @@ impl TraceCore {
     #[pyo3(signature = (path, format=None))]
     fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<TraceCore> {
         let format = format.map(parse_format).transpose()?;
-        let trace = py.detach(|| read(&path, format)).map_err(raise)?;
+        let (trace, remarks) = py.detach(|| read(&path, format)).map_err(raise)?;
+        warn(py, &remarks)?;
         Ok(TraceCore(Arc::new(trace)))
     }
 
@@ -130,10 +131,11 @@ pub fn parse_format(name: &str) -> PyResult<Format> {
     parsed.map_err(|words| usage(format!("format \"{name}\": {words}")))
 }
 
-fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
+/// A trace file's requests, and what was found to doubt in it.
+fn read(path: &Path, format: Option<Format>) -> Result<(ArrowTrace, Vec<String>)> {
     let file = TraceFile::open(path, format, false)?;
     if file.format == Format::Native {
-        return Ok(ArrowTrace::read(path)?);
+        return Ok((ArrowTrace::read(path)?, Vec::new()));
     }
     if let Format::Foreign(named) = file.format {
         return import(path, named);
@@ -144,18 +146,23 @@ fn read(path: &Path, format: Option<Format>) -> Result<ArrowTrace> {
         Ok::<(), CompareError>(())
     })?;
     let mut batches = batches.into_iter();
-    Ok(ArrowTrace::gather::<TraceError>(path, |ios| {
+    let trace = ArrowTrace::gather::<TraceError>(path, |ios| {
         *ios = batches.next().unwrap_or_default();
         Ok(!ios.is_empty())
-    })?)
+    })?;
+    Ok((trace, Vec::new()))
 }
 
 /// Imports a foreign trace, with the tables that the import makes.
-fn import(path: &Path, format: anabranch_trace::foreign::Format) -> Result<ArrowTrace> {
+fn import(
+    path: &Path,
+    format: anabranch_trace::foreign::Format,
+) -> Result<(ArrowTrace, Vec<String>)> {
     use anabranch_trace::foreign::{Importer, Input, Options};
     let mut importer = Importer::new(vec![Input::open(path)?], format, &Options::default())?;
     let trace = ArrowTrace::gather::<CompareError>(path, |ios| Ok(importer.read_batch(ios)?))?;
-    Ok(trace.with_tables(importer.tables())?)
+    let trace = trace.with_tables(importer.tables())?;
+    Ok((trace, importer.remarks()))
 }
 
 /// The tables as the caller gave them.

@@ -27,6 +27,7 @@
 
 mod calendar;
 mod columns;
+mod doubts;
 mod error;
 mod exporter;
 mod fields;
@@ -54,6 +55,7 @@ mod unpack;
 mod writer;
 
 pub use columns::ColumnMap;
+pub use doubts::span;
 pub use error::{ColumnsError, ImportError, Position};
 pub use exporter::{Exported, Exporter};
 pub use form::Holds;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use anabranch_report::{bytes, time_unit};
-use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey};
+use anabranch_report::bytes;
+use anabranch_trace::foreign::{Format, Importer, Skipped, Summary, Survey, span};
 use serde_json::json;
 
 use super::dense::Dense;
@@ -48,21 +48,9 @@ impl ImportReport<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        notes.extend(self.importer.remarks());
-        let summary = self.summary();
-        notes.extend(no_time(&summary));
-        notes.extend(wrong_clock(&summary));
-        notes.extend(backward_clock(&summary));
+        let mut notes = self.importer.remarks();
         if let Some(first) = self.importer.skipped().first_malformed {
             notes.push(format!("the first malformed record: {first}"));
-        }
-        let lost_events = self.importer.tables().capture.lost_events;
-        if lost_events > 0 {
-            notes.push(format!(
-                "the trace says that {lost_events} events are missing: bytes are at least what is told, and what is \
-                 copied may be off either way"
-            ));
         }
         if let Some(dense) = &self.dense {
             notes.push(format!(
@@ -118,53 +106,6 @@ pub fn nothing(importer: &Importer) -> CommandError {
     CommandError::wrong_use(words)
 }
 
-/// The shortest mean time between requests that a drive can have: ten million requests a second, some four times what
-/// the fastest take (our choice).
-const LEAST_NS: u64 = 100;
-
-/// A note for a trace in which no time passes, or hardly any; `None` for others.
-fn no_time(summary: &Summary) -> Option<String> {
-    let requests = summary.requests();
-    (requests > 1 && summary.span_ns < requests.saturating_mul(LEAST_NS)).then(|| {
-        format!(
-            "{requests} requests in {} are more than any drive takes: the times are in another unit, or the trace has \
-             none",
-            span(summary.span_ns)
-        )
-    })
-}
-
-/// The shortest pause that is reported as a wrong clock, and the least share of the span it must
-/// have (our choice).
-const PAUSE_NS: u64 = 86_400_000_000_000;
-const PAUSE_SHARE: f64 = 0.5;
-
-/// A note for a trace in which one pause is most of the time; `None` for others.
-fn wrong_clock(summary: &Summary) -> Option<String> {
-    let (pause_ns, all_ns) = (summary.longest_pause_ns, summary.span_ns);
-    let is_most = pause_ns as f64 > PAUSE_SHARE * all_ns as f64;
-    (pause_ns >= PAUSE_NS && is_most).then(|| {
-        format!(
-            "one pause of {} is most of that time: a record has a wrong clock, or the time is in another unit; \
-             --time open would wait for it",
-            span(pause_ns)
-        )
-    })
-}
-
-/// A note for a trace whose times go back.
-fn backward_clock(summary: &Summary) -> Option<String> {
-    (summary.steps_back > 0).then(|| {
-        format!(
-            "the clock goes back at {} of {} requests, by {} at most: records have a wrong clock, or are not in the \
-             order of their time; they stay in the order of the trace, and a time before the first counts as the first",
-            summary.steps_back,
-            summary.requests(),
-            span(summary.longest_step_back_ns)
-        )
-    })
-}
-
 /// The one line: span, bytes, footprint, addresses, and what was skipped.
 fn line(summary: &Summary, skipped_records: &Skipped) -> String {
     let most = if summary.footprint_is_exact {
@@ -208,25 +149,9 @@ fn skipped(skipped: &Skipped) -> String {
     format!("skipped: {}", told.join(", "))
 }
 
-/// Nanoseconds as text, in the unit that suits them.
-fn span(ns: u64) -> String {
-    let s = ns as f64 / 1e9;
-    match time_unit(s) {
-        Some((unit, name)) => format!("{:.2} {name}", s / unit),
-        None => format!("{s:.6} s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_span_is_told_in_the_unit_that_suits_it() {
-        assert_eq!(span(1_500), "0.000002 s");
-        assert_eq!(span(119_000_000_000), "119.000000 s");
-        assert_eq!(span(604_800_000_000_000), "7.00 days");
-    }
 
     #[test]
     fn only_reasons_that_happened_are_told() {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
+use super::doubts::losses;
 use super::error::ImportError;
 use super::formats::Format;
 use super::in_flight::InFlight;
@@ -247,28 +248,27 @@ impl Importer {
     }
 
     /// Sentences that a user of the trace must know: assumptions that its format neither confirms nor contradicts,
-    /// such as what its numbers count, what was left out, and events that contradict each other.
+    /// such as what its numbers count, what was left out, events that contradict each other, times that no drive has,
+    /// and losses.
     pub fn remarks(&self) -> Vec<String> {
         // Files of one capture mostly give rise to the same remarks.
         let all = self.readers.iter().map(Reader::remarks);
         let first = { all }.find(|remarks| !remarks.is_empty());
+        let uncounted = self.readers.iter();
+        let uncounted = uncounted.map(|reader| reader.tally().uncounted_losses);
         first
             .into_iter()
             .flatten()
             .chain(self.in_flight.disagreement())
-            .chain(self.uncounted_losses())
+            .chain(self.times.doubts())
+            .chain(losses(self.lost_events(), uncounted.sum()))
             .collect()
     }
 
-    /// A sentence where the trace reports losses without their number.
-    fn uncounted_losses(&self) -> Option<String> {
-        let places = self.readers.iter();
-        let places: u64 = places.map(|reader| reader.tally().uncounted_losses).sum();
-        (places > 0).then(|| {
-            format!(
-                "the trace reports lost events {places} times without their number: each counts as one, and may be many"
-            )
-        })
+    /// Events that the trace reports as lost so far.
+    pub fn lost_events(&self) -> u64 {
+        let lost = self.readers.iter().map(|reader| reader.tally().lost_events);
+        lost.fold(0, u64::saturating_add)
     }
 
     /// Records that were not handed on so far, by reason.
@@ -283,12 +283,11 @@ impl Importer {
     /// Tables for the requests so far: a context for each role of processes, a file for each that is named, and a
     /// capture with the time it began, if the trace tells it, and the events it lost.
     pub fn tables(&self) -> Tables {
-        let lost = self.readers.iter().map(|reader| reader.tally().lost_events);
         let format = self.format.name();
         let limitation = Capture::imported(format);
         self.names.tables(Capture {
             started_unix_s: self.started_unix_s,
-            lost_events: lost.fold(0, u64::saturating_add),
+            lost_events: self.lost_events(),
             limitations: vec![limitation],
             ..Capture::default()
         })

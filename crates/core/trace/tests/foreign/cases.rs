@@ -422,7 +422,7 @@ fn a_fraction_of_a_nanosecond_is_proof_of_another_unit() {
 
 #[test]
 fn sectors_that_are_all_multiples_of_512_are_said_to_be_bytes_perhaps() {
-    let bytes = "1 0 4096 4096 0\n2 0 8192 4096 0\n3 0 65536 8192 0\n";
+    let bytes = "1000 0 4096 4096 0\n2000 0 8192 4096 0\n3000 0 65536 8192 0\n";
     let (_, importer) = read(bytes);
     let words = importer.remarks().join("\n");
     assert!(words.contains("id-unit=byte,size-unit=byte"), "{words}");
