@@ -314,6 +314,24 @@ pub(super) fn volume(number: u64) -> Result<u32, ParseError> {
     u32::try_from(number).map_err(|_| ParseError::NotANumber("volume"))
 }
 
+/// The next word as a sector; kernels print -1 for a request without one.
+pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
+    match words.need("sector")? {
+        b"-1" => Ok(u64::MAX),
+        word => number(word).ok_or(ParseError::NotANumber("sector")),
+    }
+}
+
+/// The text between the first bracket and the last; empty where there are none.
+pub(super) fn bracketed(text: &[u8]) -> &[u8] {
+    let from = text.iter().position(|byte| *byte == b'[');
+    let to = text.iter().rposition(|byte| *byte == b']');
+    match (from, to) {
+        (Some(from), Some(to)) => text.get(from + 1..to).unwrap_or_default(),
+        _ => b"",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

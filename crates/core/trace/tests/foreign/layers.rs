@@ -252,3 +252,38 @@ fn a_clock_that_goes_back_before_the_first_request_is_counted() {
     assert_eq!(times, [0, 0, 50, 40]);
     assert_eq!(importer.steps_back(), (2, 50_000_000_000));
 }
+
+// The kernel's own tracer.
+
+#[test]
+fn the_blk_tracer_is_read_in_the_form_that_it_has_by_default() {
+    let text = "# tracer: blk\n#\n#           TASK-PID   CPU#  ||||  TIMESTAMP  FUNCTION\n\
+        \x20            cat-12345   [003] .....  1234.567890:   8,0    Q   W 6685328 + 32 [cat]\n\
+        \x20            7z-12345    [003] .....  1234.567895:   8,0    D   W 6685328 + 32 [cat]\n\
+        CPU:1 [LOST EVENTS]\n\
+        \x20         <idle>-0       [003] d.h1.  1234.568895:   8,0    C   W 6685328 + 32 [0]\n\
+        \x20            cat-12345   [003] .....  1234.667890:   8,0    A   W 6685328 + 32 <- (8,1) 6683280\n\
+        \x20            cat-12345   [003] .....  1234.667891:   8,0    m   N cfq insert\n\
+        \x20            cat-12345   [003] .....  1234.667892:   8,0   1a2,0    D   W 6685360 + 8 [cat]\n\
+        \x20            cat-12345   [003] .....  1234.667893:   8,0   /user.slice    D   R 6685360 + 8 [cat]\n\
+        \x20            cat-12345   [003] .....  1234.667895:   8,0    D  FN [cat]\n";
+    let (ios, importer) = read(text);
+    assert_eq!(counts(&ios), [(1, 4096), (2, 40 * 512), (0, 0), (1, 0)]);
+    assert_eq!(
+        (ios[0].offset_bytes, ios[3].time_ns),
+        (6_685_328 * 512, 100_000_000)
+    );
+    assert_eq!(
+        importer.tables().contexts[ios[0].context.0 as usize].role,
+        "cat"
+    );
+    assert_eq!(
+        (
+            importer.tables().capture.lost_events,
+            importer.skipped().malformed
+        ),
+        (1, 0)
+    );
+    let (ios, _) = guessed(text, &with_event(Event::Complete)).unwrap();
+    assert_eq!(counts(&ios), writes(1, 32 * 512));
+}

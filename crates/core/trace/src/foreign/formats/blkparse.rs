@@ -4,6 +4,13 @@
 //!   8,0    3        2     0.000004162   697  D  WS 223490 + 8 [kjournald]
 //! ```
 //!
+//! The kernel's own `blk` tracer prints the same, with its option `blk_classic`; without it, the action behind ftrace's
+//! own columns:
+//!
+//! ```text
+//!              cat-12345   [003] .....  1234.567890:   8,0    D   W 6685328 + 32 [cat]
+//! ```
+//!
 //! | word | |
 //! |---|---|
 //! | 1 | major and minor number of the device: the volume |
@@ -23,10 +30,10 @@
 //! and messages (`m`), are passed over.
 //!
 //! Source: blkparse(1), "Output description and formatting"; blktrace's `blkparse_fmt.c`,
-//! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`.
+//! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`, `blk_log_action`.
 
-use super::lost;
-use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bytes, number, time_ns};
+use super::{ftrace, lost};
+use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bracketed, bytes, sector, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
@@ -75,34 +82,15 @@ pub(super) struct Blkparse {
 
 impl LineReader for Blkparse {
     fn line(&mut self, line: &[u8], names: &mut Names) -> Result<Found, ParseError> {
-        let mut words = Words(line);
-        let Some(device) = words.next() else {
-            return Ok(Found::Passed(Passed::Note));
+        let Some(EventLine {
+            device,
+            time,
+            action,
+            words,
+        }) = split(line)?
+        else {
+            return no_event(line);
         };
-        if !device.first().is_some_and(u8::is_ascii_digit) {
-            // The kernel's own tracer has notes of its ring, blkparse a line in its summary.
-            if let Some(events) = lost::in_ring(line).or_else(|| lost::in_summary(line)) {
-                return Ok(lost::found(events));
-            }
-            let summary = SUMMARY.iter().any(|word| device.starts_with(word));
-            return if summary || is_comment(line) {
-                Ok(Found::Passed(Passed::Note))
-            } else {
-                Err(ParseError::Shape("an event, nor of the summary"))
-            };
-        }
-        if !device.contains(&b',') {
-            return Err(ParseError::Shape(
-                "an event, which begins with the device's numbers",
-            ));
-        }
-        words.number("processor")?;
-        let mut time = words.need("event number")?;
-        if !time.contains(&b'.') {
-            time = words.need("time")?;
-        }
-        words.number("process")?;
-        let action = words.need("action")?;
         let Some(moment) = moment(action) else {
             return Ok(Found::Passed(match action {
                 b"m" => Passed::Note,
@@ -122,6 +110,75 @@ impl LineReader for Blkparse {
             .filter(|found| matches!(found, Found::Event(..)))
             .unwrap_or(Found::Passed(Passed::OtherEvent)))
     }
+}
+
+/// The parts of an event's line.
+struct EventLine<'a> {
+    device: &'a [u8],
+    time: &'a [u8],
+    action: &'a [u8],
+    /// The words behind the action.
+    words: Words<'a>,
+}
+
+/// Splits the line of an event; `None` where it is none.
+fn split(line: &[u8]) -> Result<Option<EventLine<'_>>, ParseError> {
+    let mut words = Words(line);
+    let Some(device) = words.next() else {
+        return Ok(None);
+    };
+    let is_device =
+        |word: &[u8]| word.first().is_some_and(u8::is_ascii_digit) && word.contains(&b',');
+    if is_device(device) {
+        words.number("processor")?;
+        let mut time = words.need("event number")?;
+        if !time.contains(&b'.') {
+            time = words.need("time")?;
+        }
+        words.number("process")?;
+        let action = words.need("action")?;
+        return Ok(Some(EventLine {
+            device,
+            time,
+            action,
+            words,
+        }));
+    }
+    let Some((time, rest)) = ftrace::timed(line) else {
+        return Ok(None);
+    };
+    let mut words = Words(rest);
+    let Some(device) = words.next().filter(|word| is_device(word)) else {
+        return Ok(None);
+    };
+    let mut action = words.need("action")?;
+    // With `blk_cgroup` the group stands before, as two numbers or as a path.
+    if is_device(action) || action.starts_with(b"/") {
+        action = words.need("action")?;
+    }
+    Ok(Some(EventLine {
+        device,
+        time,
+        action,
+        words,
+    }))
+}
+
+/// The outcome of a line that is no event.
+fn no_event(line: &[u8]) -> Result<Found, ParseError> {
+    // The kernel's own tracer has notes of its ring, blkparse a line in its summary.
+    if let Some(events) = lost::in_ring(line).or_else(|| lost::in_summary(line)) {
+        return Ok(lost::found(events));
+    }
+    let first = Words(line).next().unwrap_or_default();
+    if is_comment(line) || SUMMARY.iter().any(|word| first.starts_with(word)) {
+        return Ok(Found::Passed(Passed::Note));
+    }
+    Err(if first.first().is_some_and(u8::is_ascii_digit) {
+        ParseError::Shape("an event, which begins with the device's numbers")
+    } else {
+        ParseError::Shape("an event, nor of the summary")
+    })
 }
 
 /// The moment of a request's life that an action is (blkparse(1), "Action identifiers").
@@ -166,14 +223,6 @@ fn event(
     Ok(Found::Event(moment, io))
 }
 
-/// The next word as a sector; kernels print -1 for a request without one.
-pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
-    match words.need("sector")? {
-        b"-1" => Ok(u64::MAX),
-        word => number(word).ok_or(ParseError::NotANumber("sector")),
-    }
-}
-
 /// First sector and number of sectors, of a split the first sector of its rest and 0; `None` for a passthrough command.
 /// The words left begin with the process's name.
 fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, ParseError> {
@@ -200,16 +249,6 @@ fn range(moment: Moment, words: &mut Words<'_>) -> Result<Option<(u64, u64)>, Pa
             }
             Ok(Some((sector, words.number("length")?)))
         }
-    }
-}
-
-/// The text between the first bracket and the last; empty where there are none.
-pub(super) fn bracketed(text: &[u8]) -> &[u8] {
-    let from = text.iter().position(|byte| *byte == b'[');
-    let to = text.iter().rposition(|byte| *byte == b']');
-    match (from, to) {
-        (Some(from), Some(to)) => text.get(from + 1..to).unwrap_or_default(),
-        _ => b"",
     }
 }
 

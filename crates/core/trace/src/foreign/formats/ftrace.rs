@@ -286,6 +286,11 @@ impl Ftrace {
     }
 }
 
+/// The time of a line in ftrace's form, and what stands behind it.
+pub(super) fn timed(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    line::header(line).map(|(_, time, rest)| (time, rest))
+}
+
 /// The command to a card that a line tells of.
 pub(in crate::foreign) enum MmcLine<'a> {
     /// A command to the card of a host.

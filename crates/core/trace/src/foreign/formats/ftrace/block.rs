@@ -5,8 +5,7 @@
 
 use memchr::memmem;
 
-use super::super::blkparse::{bracketed, sector};
-use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, number};
+use crate::foreign::fields::{SECTOR_BYTES, Words, bracketed, bytes, number, sector};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;

@@ -128,7 +128,7 @@ fn is_perf_frame(line: &[u8]) -> bool {
 }
 
 /// Splits a line at its time: the source, the time, and the rest.
-fn header(line: &[u8]) -> Option<(Source<'_>, &[u8], &[u8])> {
+pub(super) fn header(line: &[u8]) -> Option<(Source<'_>, &[u8], &[u8])> {
     let with_processor = memmem::find_iter(line, b" [").find_map(|at| {
         let rest = line.get(at + 2..)?;
         let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
