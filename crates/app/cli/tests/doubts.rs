@@ -92,3 +92,23 @@ fn a_replay_says_what_an_import_says() {
         assert_eq!(is_lost, text.contains("LOST"), "{result}");
     }
 }
+
+#[test]
+fn a_volume_without_the_event_that_is_taken_is_advised_the_one_that_it_has() {
+    let directory = TempDir::new().unwrap();
+    let text = "w-1 [001] ..... 1.1: block_bio_queue: 253,0 WS 0 + 8 [w]\n\
+                w-1 [001] ..... 1.2: block_rq_issue: 8,0 WS 4096 () 0 + 8 [w]\n";
+    let (trace, to) = file(&directory, text);
+    let import = ["import", &trace, "-o", &to, "--volume"];
+    let (_, words) = run(&[&import[..], &["253,0"]].concat(), false);
+    assert!(
+        words.contains("--event queue takes 1 of the other events"),
+        "{words}"
+    );
+    let (_, words) = run(&[&import[..], &["9,9"]].concat(), false);
+    assert!(words.contains("--volume 8,0 has some"), "{words}");
+    run(
+        &[&import[..], &["253,0", "--event", "queue"]].concat(),
+        true,
+    );
+}

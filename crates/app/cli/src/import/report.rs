@@ -84,7 +84,12 @@ impl ImportReport<'_> {
 /// The failure for inputs without a request; it says what they held instead.
 pub fn nothing(importer: &Importer) -> CommandError {
     let skipped_records = importer.skipped();
-    if skipped_records.other_volumes > 0 {
+    let advice = skipped_records.most_untaken().map(|(event, count)| {
+        let name = event.name();
+        format!("; --event {name} takes {count} of the other events")
+    });
+    // Untaken events are of the volume that is wanted: devices like dm's have others than the drives below them.
+    if skipped_records.other_volumes > 0 && advice.is_none() {
         let first = skipped_records.first_other_volume.unwrap_or_default();
         let (found, works) = match importer.volumes() {
             [] => ("its volumes are numbers".to_owned(), first.to_string()),
@@ -95,11 +100,15 @@ pub fn nothing(importer: &Importer) -> CommandError {
             skipped_records.other_volumes
         ));
     }
-    let mut words = format!("there is no request in it; {}", skipped(&skipped_records));
-    if let Some((event, count)) = skipped_records.most_untaken() {
-        let name = event.name();
-        let _ = write!(words, "; --event {name} takes {count} of the other events");
-    }
+    let of_volume = match skipped_records.other_volumes {
+        0 => "in it",
+        _ => "of the volume that --volume names",
+    };
+    let mut words = format!(
+        "there is no request {of_volume}; {}",
+        skipped(&skipped_records)
+    );
+    words.extend(advice);
     if let Some(first) = skipped_records.first_malformed {
         let _ = write!(words, "; the first malformed record: {first}");
     }

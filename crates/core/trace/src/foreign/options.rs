@@ -70,3 +70,10 @@ pub struct Options {
     /// The columns of a CSV, or the units of another format's numbers. An error for a format without either.
     pub columns: Option<ColumnMap>,
 }
+
+impl Options {
+    /// The one volume whose requests are kept.
+    pub(super) fn one_volume(&self) -> Option<&str> {
+        self.volume.as_deref().filter(|name| *name != ALL_VOLUMES)
+    }
+}

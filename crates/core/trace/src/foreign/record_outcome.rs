@@ -48,6 +48,16 @@ impl Moment {
     }
 }
 
+impl Passed {
+    /// The reason on a device: an event that another `--event` would take counts only where its volume is wanted.
+    pub(super) fn of_device(self, device: &[u8], wanted: Option<&str>) -> Passed {
+        match (self, wanted) {
+            (Passed::Untaken(_), Some(wanted)) if wanted.as_bytes() != device => Passed::OtherEvent,
+            (passed, _) => passed,
+        }
+    }
+}
+
 /// A request or another event of its life, on the way to [`InFlight`](super::in_flight::InFlight).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {

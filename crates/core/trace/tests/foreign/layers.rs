@@ -287,3 +287,41 @@ fn the_blk_tracer_is_read_in_the_form_that_it_has_by_default() {
     let (ios, _) = guessed(text, &with_event(Event::Complete)).unwrap();
     assert_eq!(counts(&ios), writes(1, 32 * 512));
 }
+
+// The event of each device.
+
+#[test]
+fn bios_and_requests_end_on_devices_of_their_own() {
+    let text = "kswapd0-50 [001] ..... 1.1: block_bio_complete: 252,0 W 8 + 8 [0]\n\
+                fio-1 [001] ..... 1.2: block_rq_complete: 8,0 WS () 2048 + 2048 [0]\n\
+                fio-1 [001] ..... 1.2: block_bio_complete: 8,0 WS 2048 + 2048 [0]\n\
+                fio-1 [001] ..... 1.3: block_rq_complete: 8,0 WS () 4096 + 2048 [0]\n\
+                kswapd0-50 [001] ..... 1.4: block_bio_complete: 252,0 W 16 + 8 [0]\n";
+    let (ios, importer) = guessed(text, &with_event(Event::Complete)).unwrap();
+    assert_eq!(counts(&ios), writes(4, 2 * 4096 + (2 << 20)));
+    assert_eq!(importer.volumes(), ["252,0", "8,0"]);
+}
+
+#[test]
+fn events_that_are_not_taken_are_counted_of_the_volume_that_is_wanted() {
+    let ftrace = "w-1 [001] ..... 1.1: block_bio_queue: 253,0 WS 0 + 8 [w]\n\
+                  w-1 [001] ..... 1.2: block_rq_issue: 8,0 WS 4096 () 0 + 8 [w]\n\
+                  w-1 [001] ..... 1.3: block_rq_complete: 8,0 WS () 0 + 8 [0]\n\
+                  w-1 [001] ..... 1.3: block_rq_complete: 8,0 WS () 0 + 8 [0]\n";
+    let blkparse = "253,0 1 1 0.1 9 Q WS 0 + 8 [w]\n8,0 1 2 0.2 9 D WS 0 + 8 [w]\n8,0 1 3 0.3 9 C WS 0 + 8 [0]\n\
+                    8,0 1 3 0.3 9 C WS 0 + 8 [0]\n";
+    let on = |volume: &str| Options {
+        volume: Some(volume.into()),
+        ..Options::default()
+    };
+    for text in [ftrace, blkparse] {
+        let (ios, importer) = guessed(text, &on("253,0")).unwrap();
+        assert!(ios.is_empty());
+        let untaken = importer.skipped().most_untaken();
+        assert_eq!(untaken, Some((Event::Queue, 1)), "{text}");
+        let (ios, importer) = guessed(text, &on("8,0")).unwrap();
+        assert_eq!(counts(&ios), writes(1, 4096));
+        let untaken = importer.skipped().most_untaken();
+        assert_eq!(untaken, Some((Event::Complete, 2)), "{text}");
+    }
+}

@@ -52,6 +52,7 @@ pub(super) const ROW: FormatRow = FormatRow {
     reader: Reads::Lines(|options| {
         Ok(Box::new(Blkparse {
             event: options.event.unwrap_or_default(),
+            volume: options.one_volume().map(str::to_owned),
         }))
     }),
 };
@@ -78,6 +79,8 @@ const SUMMARY: [&[u8]; 11] = [
 #[derive(Debug)]
 pub(super) struct Blkparse {
     pub(super) event: Event,
+    /// The only volume that is wanted.
+    volume: Option<String>,
 }
 
 impl LineReader for Blkparse {
@@ -102,7 +105,8 @@ impl LineReader for Blkparse {
         }
         // Of events that are not taken, one that is not understood is passed over.
         if let Some(passed) = moment.useless_for(self.event) {
-            return Ok(Found::Passed(passed));
+            let wanted = self.volume.as_deref();
+            return Ok(Found::Passed(passed.of_device(device, wanted)));
         }
         let found = event(moment, device, time, words, names, false);
         Ok(found

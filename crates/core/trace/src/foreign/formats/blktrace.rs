@@ -53,6 +53,7 @@ pub(super) const ROW: FormatRow = FormatRow {
         |options| {
             Box::new(Blktrace {
                 event: options.event.unwrap_or_default(),
+                volume: options.one_volume().map(str::to_owned),
             })
         },
         looks_like,
@@ -98,6 +99,8 @@ const COMMAND_BYTES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Blktrace {
     pub(super) event: Event,
+    /// The only volume that is wanted.
+    volume: Option<String>,
 }
 
 /// The byte order and layout of a record.
@@ -137,8 +140,16 @@ impl Blktrace {
         let Some(moment) = moment(event) else {
             return Ok(Found::Passed(Passed::OtherEvent));
         };
+        let device = fields.u32(head.device);
+        let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
         if let Some(passed) = moment.useless_for(self.event) {
-            return Ok(Found::Passed(passed));
+            let Some(wanted) = self.volume.as_deref() else {
+                return Ok(Found::Passed(passed));
+            };
+            let device = format!("{major},{minor}");
+            return Ok(Found::Passed(
+                passed.of_device(device.as_bytes(), Some(wanted)),
+            ));
         }
         let has_cgroup = action & CGROUP != 0;
         let payload = record.get(head.bytes..).unwrap_or_default();
@@ -163,9 +174,7 @@ impl Blktrace {
         };
         let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
         let mut io = request(fields.u64(8), operation, offset_bytes, length_bytes);
-        let device = fields.u32(head.device);
-        let minor = device & ((1 << MINOR_BITS) - 1);
-        io.tenant = names.device(u64::from(device >> MINOR_BITS), u64::from(minor))?;
+        io.tenant = names.device(u64::from(major), u64::from(minor))?;
         if self.event != Event::Complete {
             // Another processor's file may hold its name: it is looked up when all were read so far.
             io.context = ContextId(process);

@@ -74,6 +74,7 @@ pub(super) const ROW: FormatRow = FormatRow {
         let event = options.event.unwrap_or_default();
         Ok(Box::new(Ftrace {
             event,
+            volume: options.one_volume().map(str::to_owned),
             devices: Devices::default(),
             disks: Disks::new(event, map.and_then(|map| map.id_unit_bytes)),
             cards: Cards::default(),
@@ -118,6 +119,8 @@ impl Kind {
 struct Ftrace {
     /// The event of the block layer that is taken.
     event: Event,
+    /// The only volume that is wanted.
+    volume: Option<String>,
     devices: Devices,
     disks: Disks,
     cards: Cards,
@@ -175,7 +178,8 @@ impl Ftrace {
                 Kind::NvmeComplete => Event::Complete,
                 _ => Event::Issue,
             };
-            return Ok(Found::Passed(Passed::Untaken(moment)));
+            let passed = Passed::Untaken(moment).of_device(b"", self.volume.as_deref());
+            return Ok(Found::Passed(passed));
         }
         let time_ns = time_ns(event.time, SECOND_NS)?;
         let (task, details) = (command(event.source.task), event.details);
@@ -209,14 +213,15 @@ impl Ftrace {
         if moment == Moment::Of(Event::Complete) && device.is_other_end(event.name) {
             return Ok(Found::Passed(Passed::OtherEvent));
         }
+        let wanted = self.volume.as_deref();
         if let Some(passed) = moment.useless_for(self.event) {
-            return Ok(Found::Passed(passed));
+            return Ok(Found::Passed(passed.of_device(name, wanted)));
         }
         let is_taken = moment == Moment::Of(self.event);
         // What was issued before the trace began, or what another layer tells of, is not compared.
         if self.event == Event::Issue && !is_taken && !device.is_taken {
             return Ok(Found::Passed(match moment {
-                Moment::Of(event) => Passed::Untaken(event),
+                Moment::Of(event) => Passed::Untaken(event).of_device(name, wanted),
                 _ => Passed::OtherEvent,
             }));
         }
