@@ -35,6 +35,10 @@ const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF_16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
+/// Units of UTF-16 that are looked at, of which three in four have to be ASCII. Our choice: names may be in other
+/// letters.
+const UTF_16_UNITS: usize = 64;
+
 /// The bytes of one foreign trace: a file or any [`Read`], plain or packed by gzip or zstd.
 pub struct Input {
     path: PathBuf,
@@ -96,9 +100,7 @@ impl Input {
         if head.is_empty() {
             return Err(TraceError::Empty { path: path.into() }.into());
         }
-        let is_utf_16 = UTF_16_MARKS.iter().any(|mark| head.starts_with(mark));
-        // Numbers of page 65,279 in a binary trace would be no text.
-        if is_utf_16 && head.iter().skip(2).take(64).any(u8::is_ascii_digit) {
+        if is_utf_16(head) {
             return Err(ImportError::Packed {
                 path: path.into(),
                 what: "a text in UTF-16",
@@ -246,6 +248,30 @@ impl Input {
             Line::TooLong(beginning)
         })
     }
+}
+
+/// Whether bytes begin with the mark of UTF-16 and a text in it: nearly all characters of a trace are ASCII, so that
+/// every other byte is zero. Numbers of page 65,279 in a binary trace have the mark's bytes, and more zeros.
+fn is_utf_16(head: &[u8]) -> bool {
+    let Some(zero) = UTF_16_MARKS.iter().position(|mark| head.starts_with(mark)) else {
+        return false;
+    };
+    // The first mark is that of the order in which the upper byte, which is zero, comes second.
+    let units = head
+        .get(2..)
+        .unwrap_or_default()
+        .chunks_exact(2)
+        .take(UTF_16_UNITS);
+    let ascii = units.clone().filter(|unit| {
+        let (upper, lower) = if zero == 0 {
+            (unit[1], unit[0])
+        } else {
+            (unit[0], unit[1])
+        };
+        upper == 0 && lower != 0
+    });
+    let (ascii, all) = (ascii.count(), units.count());
+    all > 0 && 4 * ascii >= 3 * all
 }
 
 /// A line without a carriage return and the zeros that pad it: a file that was made long before it was filled, or

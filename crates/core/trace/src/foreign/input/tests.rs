@@ -96,3 +96,34 @@ fn nothing_is_an_error_packed_or_not() {
         assert!(error.to_string().starts_with("t is empty"), "{error}");
     }
 }
+
+#[test]
+fn a_text_in_utf_16_is_known_without_a_digit_and_page_numbers_are_none() {
+    let wide = |text: &str, is_big: bool| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        let bytes = |unit: u16| {
+            if is_big {
+                unit.to_be_bytes()
+            } else {
+                unit.to_le_bytes()
+            }
+        };
+        units.flat_map(bytes).collect()
+    };
+    for text in [
+        "# tracer: nop\n#\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n",
+        "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n",
+        "R,ü\n",
+    ] {
+        for is_big in [false, true] {
+            assert!(is_utf_16(&wide(text, is_big)), "{text}");
+        }
+    }
+    let pages: Vec<u8> = [65_279_u32, 48, 49, 50]
+        .iter()
+        .flat_map(|page| page.to_le_bytes())
+        .collect();
+    assert!(!is_utf_16(&pages));
+    assert!(!is_utf_16(b"\xff\xfe"));
+    assert!(!is_utf_16(b"8,0 1 1"));
+}
