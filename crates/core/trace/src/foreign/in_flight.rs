@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! on an issue:      unless it repeats a request that was taken back too late, put it into the window
-//! on a requeue:     remove its bytes from the newest issue in the window that holds them
+//! on a requeue:     remove its bytes from the newest issue in the window that holds them, or that grew to them by a
+//!                   merge; remember them with the context
+//! on a reissue:     give it that context: mostly a kernel thread issues again
 //! on a split:       remember the rest, which old kernels queue again
 //! on a queue event: pass over such a rest, else put it into the window
 //! on a completion:  count its bytes
@@ -15,7 +17,7 @@ use std::collections::VecDeque;
 
 use super::options::Event;
 use super::record_outcome::{Moment, Step};
-use crate::io::{Io, Operation};
+use crate::io::{ContextId, Io, Operation};
 
 /// Requests held back, so that a requeue finds them. Our choice: more than a device has in flight (NVMe queues hold
 /// 1,024 in most drivers), and 160 KiB.
@@ -34,6 +36,8 @@ pub(super) struct InFlight {
     has_handed_on: bool,
     /// Requeues whose request has left the window.
     late: VecDeque<Io>,
+    /// Requests that were taken back and not issued again.
+    taken_back: VecDeque<Io>,
     /// Rests of split requests.
     rests: VecDeque<Io>,
     issued: Bytes,
@@ -54,6 +58,7 @@ impl InFlight {
             window: VecDeque::new(),
             has_handed_on: false,
             late: VecDeque::new(),
+            taken_back: VecDeque::new(),
             rests: VecDeque::new(),
             issued: Bytes::default(),
             completed: Bytes::default(),
@@ -84,6 +89,8 @@ impl InFlight {
             Moment::Of(Event::Complete) => {
                 self.completed.add(io.length_bytes);
                 self.rests.retain(|rest| !overlap(rest, &io));
+                // A later request for the same bytes is no reissue.
+                self.taken_back.retain(|taken| !overlap(taken, &io));
                 if self.taken == Event::Complete {
                     self.window.push_back(io);
                 }
@@ -95,11 +102,12 @@ impl InFlight {
         }
     }
 
-    fn issue(&mut self, io: Io) {
+    fn issue(&mut self, mut io: Io) {
         self.issued.add(io.length_bytes);
         if self.taken != Event::Issue {
             return;
         }
+        io.context = self.owner(&io);
         let late = self.late.iter().position(|late| is_within(late, &io));
         let Some(late) = late.and_then(|place| self.late.remove(place)) else {
             self.window.push_back(io);
@@ -109,18 +117,39 @@ impl InFlight {
         self.window.extend(without(&io, &late));
     }
 
+    /// The context of a request: that of the one taken back which it issues again, else its own.
+    fn owner(&mut self, io: &Io) -> ContextId {
+        let is_again = |taken: &Io| is_within(taken, io) || is_within(io, taken);
+        let place = self.taken_back.iter().rposition(is_again);
+        let Some(taken) = place.and_then(|place| self.taken_back.remove(place)) else {
+            return io.context;
+        };
+        if is_within(io, &taken) {
+            // What was taken back may be issued in parts.
+            self.taken_back.extend(without(&taken, io));
+        }
+        taken.context
+    }
+
     fn requeue(&mut self, io: &Io) {
         if self.taken != Event::Issue {
             self.issued.take(io.length_bytes);
             return;
         }
-        let place = self.window.iter().rposition(|held| is_within(io, held));
+        let place = self
+            .window
+            .iter()
+            .rposition(|held| is_within(io, held) || has_grown(held, io));
         if let Some(held) = place.and_then(|place| self.window.remove(place)) {
-            self.issued.take(io.length_bytes);
+            // What was merged into the request meanwhile was never issued.
+            let part = if is_within(io, &held) { io } else { &held };
+            self.issued.take(part.length_bytes);
             let place = place.unwrap_or_default();
-            for (offset, piece) in without(&held, io).enumerate() {
+            for (offset, piece) in without(&held, part).enumerate() {
                 self.window.insert(place + offset, piece);
             }
+            let context = held.context;
+            remember(&mut self.taken_back, Io { context, ..*part });
         } else if self.has_handed_on {
             // Before anything was handed on, the issue was before the trace: nothing counts twice.
             remember(&mut self.late, *io);
@@ -185,7 +214,7 @@ impl Bytes {
 }
 
 fn remember(ranges: &mut VecDeque<Io>, io: Io) {
-    if ranges.len() == MOST_RANGES {
+    if ranges.len() >= MOST_RANGES {
         ranges.pop_front();
     }
     ranges.push_back(io);
@@ -200,6 +229,12 @@ fn is_within(inner: &Io, outer: &Io) -> bool {
         && end(inner) <= end(outer)
         // A flush is within a flush, and nothing else is without bytes.
         && (inner.length_bytes > 0 || inner.operation == Operation::Flush)
+}
+
+/// Whether a request became another by merges at one of its ends.
+fn has_grown(held: &Io, grown: &Io) -> bool {
+    let end = |io: &Io| io.offset_bytes.saturating_add(io.length_bytes);
+    is_within(held, grown) && (held.offset_bytes == grown.offset_bytes || end(held) == end(grown))
 }
 
 fn overlap(one: &Io, other: &Io) -> bool {

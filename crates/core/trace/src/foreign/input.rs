@@ -262,14 +262,9 @@ fn is_utf_16(head: &[u8]) -> bool {
         .unwrap_or_default()
         .chunks_exact(2)
         .take(UTF_16_UNITS);
-    let ascii = units.clone().filter(|unit| {
-        let (upper, lower) = if zero == 0 {
-            (unit[1], unit[0])
-        } else {
-            (unit[0], unit[1])
-        };
-        upper == 0 && lower != 0
-    });
+    let is_ascii =
+        |unit: &&[u8]| matches!((zero, *unit), (0, [lower, 0]) | (1, [0, lower]) if *lower != 0);
+    let ascii = units.clone().filter(is_ascii);
     let (ascii, all) = (ascii.count(), units.count());
     all > 0 && 4 * ascii >= 3 * all
 }

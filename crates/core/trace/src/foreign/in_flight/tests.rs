@@ -121,3 +121,65 @@ fn bytes_that_are_issued_and_completed_are_compared_where_the_trace_has_both() {
     let (_, flight) = counted(Event::Issue, &twice[..2]);
     assert_eq!(flight.disagreement(), None);
 }
+
+#[test]
+fn a_requeue_that_is_wider_by_a_merge_takes_back_what_was_issued() {
+    // An older write of the same place is another request.
+    for (offset, length, again) in [(8, 16, (8, 24)), (16, 16, (8, 24))] {
+        let steps = [
+            step(ISSUE, 0, 64),
+            step(COMPLETE, 0, 64),
+            step(ISSUE, offset, length),
+            step(Moment::Requeue, 8, 24),
+            step(ISSUE, 8, 24),
+            step(COMPLETE, 8, 24),
+        ];
+        let (ranges, flight) = counted(Event::Issue, &steps);
+        assert_eq!(ranges, [(0, 64), again]);
+        assert_eq!(flight.disagreement(), None);
+    }
+}
+
+#[test]
+fn a_request_that_is_issued_again_keeps_its_context() {
+    let by = |moment, offset, length, context| {
+        let mut step = step(moment, offset, length);
+        step.io.context = ContextId(context);
+        step
+    };
+    let contexts = |steps: &[Step]| -> Vec<u32> {
+        let (mut flight, mut ios) = (InFlight::new(Event::Issue), Vec::new());
+        flight.take(steps, &mut ios);
+        flight.drain(&mut ios);
+        ios.iter().map(|io| io.context.0).collect()
+    };
+    let steps = [
+        by(ISSUE, 0, 64, 7),
+        by(Moment::Requeue, 0, 64, 0),
+        by(ISSUE, 0, 32, 9),
+        by(ISSUE, 32, 64, 9),
+        by(COMPLETE, 0, 16, 0),
+        by(Moment::Requeue, 16, 16, 0),
+        by(ISSUE, 16, 16, 9),
+        by(COMPLETE, 16, 16, 0),
+        // Another request for the same bytes.
+        by(ISSUE, 16, 16, 9),
+    ];
+    assert_eq!(contexts(&steps), [7, 7, 7, 9]);
+    let failed = [
+        by(ISSUE, 0, 8, 7),
+        by(Moment::Requeue, 0, 8, 0),
+        by(COMPLETE, 0, 8, 0),
+        by(ISSUE, 0, 8, 9),
+    ];
+    assert_eq!(contexts(&failed), [9]);
+    let mut flush = [
+        by(ISSUE, 0, 0, 7),
+        by(Moment::Requeue, 0, 0, 0),
+        by(ISSUE, 0, 0, 9),
+    ];
+    flush
+        .iter_mut()
+        .for_each(|step| step.io.operation = Operation::Flush);
+    assert_eq!(contexts(&flush), [7]);
+}
