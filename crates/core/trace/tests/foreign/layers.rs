@@ -325,3 +325,33 @@ fn events_that_are_not_taken_are_counted_of_the_volume_that_is_wanted() {
         assert_eq!(untaken, Some((Event::Complete, 2)), "{text}");
     }
 }
+
+// Five columns.
+
+#[test]
+fn disksims_lines_are_told_by_fractions_with_any_flags_and_doubted_without() {
+    let flags: String = (0..20)
+        .map(|line| format!("{}.25 0 {} 8 {}\n", line * 7, line * 8, line % 4))
+        .collect();
+    let error = guessed(flags.as_str(), &Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("--format disksim has milliseconds"),
+        "{error}"
+    );
+    let whole: String = (0..40)
+        .map(|line| format!("{} 0 {} 8 {}\n", line * 1000, line * 8, line % 2))
+        .collect();
+    let (_, importer) = read(&whole);
+    let words = importer.remarks().join("\n");
+    assert!(
+        words.contains("40 requests come within 39 µs: if they are DiskSim's"),
+        "{words}"
+    );
+    let (_, importer) = guessed(whole.as_str(), &with_columns("time-unit=ms")).unwrap();
+    assert_eq!(importer.remarks(), [""; 0]);
+    // A hundred thousand requests a second are a drive's.
+    let (_, importer) = read(&whole.replace("000 0 ", "0000 0 "));
+    assert_eq!(importer.remarks(), [""; 0]);
+}

@@ -15,9 +15,12 @@
 //! `ASCII_Trace_Definition.h`; the unit of time is MQSim's own unit of simulated time
 //! (`Time_Unit` can name another one to it, which the trace does not tell). MQSim counts whole nanoseconds: a time with
 //! a fraction is proof of another unit, and refused until a column map's `time-unit` names it. Other tools write the
-//! same five columns: DiskSim has its own format. `id-unit` and `size-unit` name other units of offsets and lengths.
+//! same five columns: DiskSim has its own format. Its whole milliseconds are only known by the number of requests that
+//! they would mean. `id-unit` and `size-unit` name other units of offsets and lengths.
 
-use crate::foreign::fields::{SECTOR_BYTES, Words, bytes, time_ns, volume};
+use crate::foreign::fields::{
+    MICROSECOND_NS, SECTOR_BYTES, Words, bytes, hexadecimal_digits, time_ns, volume,
+};
 use crate::foreign::form::{READ_WRITE, SECTORS};
 use crate::foreign::names::Names;
 use crate::foreign::options::Options;
@@ -70,12 +73,20 @@ pub(super) struct Units {
     /// Whether the units of offsets and lengths were named.
     are_named: bool,
     requests: u64,
+    /// The earliest and the latest time.
+    range_ns: Option<(u64, u64)>,
     /// All offsets and lengths so far, in their units, laid over each other.
     bits: u64,
 }
 
 /// The requests from which multiples say something. Our choice.
 const LEAST_REQUESTS: u64 = 3;
+
+/// The mean time between requests below which the unit of time is doubtful, and the requests from which that says
+/// something. Our choice: half a million requests a second are few drives' limit, and two requests a second in
+/// milliseconds.
+const LEAST_NS: u64 = 2000;
+const LEAST_TIMES: u64 = 16;
 
 impl Units {
     /// The units that the options name, else these nanoseconds and sectors.
@@ -91,6 +102,7 @@ impl Units {
             size_bytes: size.unwrap_or(SECTOR_BYTES),
             are_named: id.or(size).is_some(),
             requests: 0,
+            range_ns: None,
             bits: 0,
         }
     }
@@ -109,18 +121,26 @@ impl Units {
         let ns = time_ns(time, self.time_ns.unwrap_or(1))?;
         let device = volume(words.number("device")?)?;
         let (offset, length) = (words.number("offset")?, words.number("length")?);
-        let operation = operation(words.need("operation")?)?;
+        let word = words.need("operation")?;
         if !words.remaining().is_empty() {
             return Err(ParseError::Shape("five words"));
         }
+        let is_finer = self.time_ns.is_none() && time.contains(&b'.');
+        let operation = match operation(word) {
+            // DiskSim's flags have more values than MQSim's operation.
+            Err(_) if is_finer && hexadecimal_digits(word).is_some() => None,
+            found => Some(found?),
+        };
         // Last, so that only a line of the right shape is said to be in another unit.
-        if self.time_ns.is_none() && time.contains(&b'.') {
+        let Some(operation) = operation.filter(|_| !is_finer) else {
             return Err(ParseError::Unit {
                 unit: "nanoseconds",
                 other: "--format disksim has milliseconds",
             });
-        }
+        };
         self.requests += 1;
+        let (first_ns, last_ns) = self.range_ns.unwrap_or((ns, ns));
+        self.range_ns = Some((first_ns.min(ns), last_ns.max(ns)));
         self.bits |= offset | length;
         let offset_bytes = bytes(offset, self.id_bytes, "offset")?;
         let length_bytes = bytes(length, self.size_bytes, "length")?;
@@ -129,7 +149,7 @@ impl Units {
         Ok(Found::Io(io))
     }
 
-    /// A sentence where sectors are probably bytes.
+    /// Sentences where sectors are probably bytes, and where nanoseconds are perhaps milliseconds.
     pub(super) fn remarks(&self) -> Vec<String> {
         let are_multiples = self.bits > 0 && self.bits.is_multiple_of(SECTOR_BYTES);
         let is_doubtful = !self.are_named && self.requests >= LEAST_REQUESTS && are_multiples;
@@ -138,7 +158,18 @@ impl Units {
              bytes, say --columns id-unit=byte,size-unit=byte"
                 .into()
         });
-        bytes.into_iter().collect()
+        let (first_ns, last_ns) = self.range_ns.unwrap_or_default();
+        let is_fast = (last_ns - first_ns) < self.requests.saturating_mul(LEAST_NS);
+        let is_doubtful = self.time_ns.is_none() && self.requests >= LEAST_TIMES && is_fast;
+        let times = is_doubtful.then(|| {
+            format!(
+                "times are taken for nanoseconds, so that {} requests come within {} µs: if they are DiskSim's milliseconds, \
+                 say --format disksim, else name their unit, as in --columns time-unit=us",
+                self.requests,
+                (last_ns - first_ns).div_ceil(MICROSECOND_NS)
+            )
+        });
+        bytes.into_iter().chain(times).collect()
     }
 }
 
