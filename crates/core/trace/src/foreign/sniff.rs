@@ -1,5 +1,7 @@
 //! The format that an input looks like.
 
+use memchr::memmem;
+
 use super::error::ImportError;
 use super::formats::Format;
 use super::input::{Input, bare};
@@ -43,11 +45,12 @@ impl Input {
         }
         let path = self.path().into();
         let head = self.head()?;
+        let hint = event_hint(head);
         let (best, verdict) = match guess(head) {
             Guess::Sure(format) => return Ok(format),
             Guess::Closest(best) => best,
             Guess::None => {
-                let closest = "name it with --format".into();
+                let closest = format!("name it with --format{hint}");
                 return Err(ImportError::Unrecognised { path, closest });
             }
         };
@@ -55,8 +58,25 @@ impl Input {
         if options.skip_bad && is_most {
             return Ok(best);
         }
-        let closest = verdict.sentence(best, is_most);
+        let closest = verdict.sentence(best, is_most) + hint;
         Err(ImportError::Unrecognised { path, closest })
+    }
+}
+
+/// The beginnings of names of events that tell of requests.
+const EVENTS: [&[u8]; 3] = [b"block_rq_", b"block_bio_", b"nvme_setup_cmd"];
+
+/// The remedy for a text that names the kernel's events in a form that tells too little of them, as perf prints it when
+/// fields are chosen, and `perf trace`; empty for others.
+fn event_hint(head: &[u8]) -> &'static str {
+    let is_named = EVENTS
+        .iter()
+        .any(|event| memmem::find(head, event).is_some());
+    if is_named {
+        "; it names events of the kernel: an event needs its time, its name and its fields, as `perf script -F \
+         comm,pid,tid,cpu,time,event,trace` prints them"
+    } else {
+        ""
     }
 }
 

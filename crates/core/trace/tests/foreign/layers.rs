@@ -355,3 +355,26 @@ fn disksims_lines_are_told_by_fractions_with_any_flags_and_doubted_without() {
     let (_, importer) = read(&whole.replace("000 0 ", "0000 0 "));
     assert_eq!(importer.remarks(), [""; 0]);
 }
+
+// perf.
+
+#[test]
+fn perfs_source_lines_are_no_frames_and_other_fields_are_named() {
+    let text = "dd 28522/28522 [001]  1307.702320:    block:block_rq_issue: 254,0 WS 4096 () 19618528 + 8 0x2,0,6 [dd]\n\
+                \tffffffff81b0785f blk_mq_start_request ([kernel.kallsyms])\n  [kernel.kallsyms][ffffffff81b0785f]\n\
+                \t    55d0c1a2b3c4 main (/usr/bin/dd)\n  dd.c:120\n\n";
+    let (ios, importer) = read(text);
+    assert_eq!(counts(&ios), writes(1, 4096));
+    let frames = &importer.tables().contexts[ios[0].context.0 as usize].frames;
+    assert_eq!(frames.len(), 1);
+    for text in [
+        "0.000 dd/24489 block:block_rq_issue(dev: 266338304, sector: 174974792, rwbs: \"WS\")\n",
+        "dd block:block_rq_issue: 254,0 WS 4096 () 19618528 + 8 [dd]\n",
+    ] {
+        let error = guessed(text, &Options::default()).unwrap_err().to_string();
+        assert!(
+            error.contains("perf script -F comm,pid,tid,cpu,time,event,trace"),
+            "{error}"
+        );
+    }
+}

@@ -13,7 +13,7 @@ use fnv::FnvHasher;
 use memchr::memmem;
 
 use super::super::lost::{self, LostEvents};
-use crate::foreign::fields::{Words, number};
+use crate::foreign::fields::{Words, hexadecimal_digits, number};
 use crate::foreign::record_outcome::is_comment;
 
 /// A line, by its kind.
@@ -93,7 +93,7 @@ pub(super) fn line(line: &[u8]) -> Line<'_> {
     if let Some(found) = header(line).and_then(|(source, time, rest)| event(source, time, rest)) {
         return found;
     }
-    if is_comment(line) || is_heading(line) {
+    if is_comment(line) || is_heading(line) || is_source_line(line) {
         return Line::Note;
     }
     if is_perf_frame(line) {
@@ -114,6 +114,28 @@ fn is_heading(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     // A name such as `<...>` begins an event, which was looked for before.
     HEADINGS.iter().any(|heading| line.starts_with(heading))
+}
+
+/// Whether a line names the source of the frame before: `  dd.c:120`, `  [kernel.kallsyms][ffffffff81b0785f]`,
+/// `  main+17` (Linux `tools/perf/util/srcline.c`, `__get_srcline`; printed with `-F srcline`).
+fn is_source_line(line: &[u8]) -> bool {
+    let Some(place) = line
+        .strip_prefix(b"  ")
+        .filter(|rest| !rest.starts_with(b" "))
+    else {
+        return false;
+    };
+    // A compiler's number for one of several places on the line.
+    let end = memmem::find(place, b" (discriminator ");
+    let place = place.get(..end.unwrap_or(place.len())).unwrap_or(place);
+    if let Some(address) = place.strip_suffix(b"]") {
+        let open = address.iter().rposition(|byte| *byte == b'[');
+        let digits = open.and_then(|open| address.get(open + 1..));
+        return digits.is_some_and(|digits| hexadecimal_digits(digits).is_some());
+    }
+    let mark = place.iter().rposition(|byte| matches!(byte, b':' | b'+'));
+    let digits = mark.filter(|at| *at > 0).and_then(|at| place.get(at + 1..));
+    digits.is_some_and(|digits| digits == b"?" || number(digits).is_some())
 }
 
 /// Whether a line is one of a call stack of perf: behind blanks an address in hexadecimal, or a function with its
@@ -248,6 +270,12 @@ mod tests {
     #[test]
     fn headings_and_stacks_are_told_from_events() {
         for text in [
+            "  dd.c:120",
+            "  ./nptl/write.c:26 (discriminator 2)",
+            "  [kernel.kallsyms][ffffffff81b0785f]",
+            "  main+17",
+            "swapper 0 [000] 5.25: PERF_RECORD_COMM exec: dd:42/42",
+            "dd 42 [000] 5.25: PERF_RECORD_FORK(43:43):(42:42)",
             "",
             "# tracer: nop",
             "TRACE:",
