@@ -378,3 +378,35 @@ fn perfs_source_lines_are_no_frames_and_other_fields_are_named() {
         );
     }
 }
+
+// trace-cmd.
+
+#[test]
+fn nvme_commands_are_read_from_the_fields_that_trace_cmd_prints() {
+    let text = "cpus=4\n\
+        fio-4100  [003]  9000.2: nvme_setup_cmd:       [FAILED TO PARSE] disk=nvme0n1 ctrl_id=0 qid=4 opcode=1 flags=0x0 \
+        fctype=0 cid=17 nsid=1 metadata=0 cdw10=ARRAY[00, 08, 00, 00, 00, 00, 00, 00, 07, 00, 20, 00, 00, 00, 01, 00, 00, 00, \
+        00, 00, 00, 00, 00, 00]\n\
+        fio-4100  [003]  9000.3: nvme_setup_cmd:       [FAILED TO PARSE] disk= ctrl_id=1 qid=0 opcode=6 flags=0 fctype=1 cid=9 \
+        nsid=0 metadata=0 cdw10=ARRAY[01, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00, 00]\n\
+        fio-4100  [003]  9000.4: nvme_complete_rq:     [FAILED TO PARSE] disk=nvme0n1 ctrl_id=0 qid=4 cid=17 result=0 \
+        retries=0 flags=0 status=0\n";
+    for event in [Event::Issue, Event::Complete] {
+        let (ios, importer) = guessed(text, &with_event(event)).unwrap();
+        assert_eq!(counts(&ios), writes(1, 8 * 512));
+        assert_eq!(ios[0].offset_bytes, 2048 * 512);
+        assert_eq!(importer.volumes(), ["nvme0n1"]);
+        let placements = importer.tables().capture.placements;
+        assert_eq!(
+            (placements[0].context, placements[0].placement),
+            (ios[0].context.0, 1)
+        );
+        assert_eq!(importer.skipped().malformed, 0);
+    }
+    let error = guessed(
+        text.replace("ARRAY[00, 08", "ARRAY[zz, 08"),
+        &Options::default(),
+    );
+    let fault = error.map(|(_, importer)| importer.skipped().malformed);
+    assert!(fault.is_err());
+}

@@ -16,12 +16,17 @@
 //! - Ranges of deallocations (`nvme_cmd_dsm`) are not told; commands of the admin queue are passed over.
 //! - A command that failed is taken back: the driver sends it again, or nobody does.
 //!
+//! trace-cmd and perf print raw fields instead, `[FAILED TO PARSE] disk=nvme0n1 … opcode=1 … cid=17 … cdw10=ARRAY[00, 08,
+//! …]`: the same command, from CDW10 on.
+//!
 //! Source: Linux `drivers/nvme/host/trace.h` and `trace.c`, `nvme_trace_read_write`.
 
 use std::collections::HashMap;
 
+use memchr::memmem;
+
 use super::layers::{Below, DiskCommand, Disks, Pairing};
-use crate::foreign::fields::{bytes, hexadecimal, number};
+use crate::foreign::fields::{bytes, hexadecimal, hexadecimal_digits, number};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
@@ -30,6 +35,13 @@ use crate::io::{Io, Operation};
 
 /// Commands in flight that are remembered. Our choice: 64 queues of 1,024 commands.
 const MOST_COMMANDS: usize = 1 << 16;
+
+/// The mark before the fields of an event that trace-cmd and perf cannot print as the kernel does, since its text form
+/// calls functions of the kernel (libtraceevent, `tep_print_event`); the command's bytes among them, and how many of
+/// them are read: CDW10 to CDW13.
+const FAILED: &[u8] = b"[FAILED TO PARSE]";
+const ARRAY: &[u8] = b"cdw10=ARRAY[";
+const COMMAND_BYTES: usize = 16;
 
 /// The type of a directive that places data, and that of streams before it (NVM Express Base 2.0, figure "Directive
 /// Types").
@@ -55,12 +67,22 @@ struct InFlight {
 /// The fields of an event.
 struct Command<'a> {
     disk: &'a [u8],
+    /// The controller's number, where it is a field.
+    controller: Option<u64>,
     queue: u64,
     number: u64,
     namespace: u64,
     status: u64,
-    /// The command in parentheses: its name and its own fields.
-    command: &'a [u8],
+    name: &'a [u8],
+    fields: Fields<'a>,
+}
+
+/// A command's own fields.
+enum Fields<'a> {
+    /// Behind its name in parentheses.
+    Text(&'a [u8]),
+    /// The command's bytes from CDW10 on, as trace-cmd and perf print them.
+    Bytes([u8; COMMAND_BYTES]),
 }
 
 impl Commands {
@@ -74,7 +96,7 @@ impl Commands {
         names: &mut Names,
     ) -> Result<Below, ParseError> {
         let command = Command::read(details)?;
-        let operation = match command.name() {
+        let operation = match command.name {
             b"nvme_cmd_write" | b"nvme_cmd_zone_append" | b"nvme_cmd_write_zeroes" => {
                 Operation::Write
             }
@@ -165,28 +187,85 @@ impl InFlight {
 
 impl<'a> Command<'a> {
     fn read(details: &'a [u8]) -> Result<Command<'a>, ParseError> {
+        if let Some(fields) = details.trim_ascii_start().strip_prefix(FAILED) {
+            return Command::read_fields(fields);
+        }
         let open = details.iter().position(|byte| *byte == b'(');
         let (head, command) = details.split_at(open.unwrap_or(details.len()));
         let command = command.strip_prefix(b"(").unwrap_or(command);
+        let command = command.strip_suffix(b")").unwrap_or(command);
         let number = |key| value(head, key).and_then(either);
         Ok(Command {
             disk: value(head, "disk").unwrap_or_default(),
+            controller: None,
             queue: number("qid").ok_or(ParseError::Missing("queue (qid)"))?,
             number: number("cmdid").ok_or(ParseError::Missing("command (cmdid)"))?,
             namespace: number("nsid").unwrap_or(1),
             status: number("status").unwrap_or(0),
-            command: command.strip_suffix(b")").unwrap_or(command),
+            name: { command.split(|byte| *byte == b' ') }
+                .next()
+                .unwrap_or_default(),
+            fields: Fields::Text(command),
         })
     }
 
-    fn name(&self) -> &'a [u8] {
-        let name = self.command.split(|byte| *byte == b' ');
-        { name }.next().unwrap_or_default()
+    /// Reads the raw fields of an event, whose text form needs functions of the kernel.
+    fn read_fields(fields: &'a [u8]) -> Result<Command<'a>, ParseError> {
+        let number = |key| value(fields, key).and_then(either);
+        let queue = number("qid").ok_or(ParseError::Missing("queue (qid)"))?;
+        let name: &[u8] = match (queue, number("opcode")) {
+            (0, _) => b"",
+            (_, Some(0x00)) => b"nvme_cmd_flush",
+            (_, Some(0x01)) => b"nvme_cmd_write",
+            (_, Some(0x02)) => b"nvme_cmd_read",
+            (_, Some(0x08)) => b"nvme_cmd_write_zeroes",
+            (_, Some(0x09)) => b"nvme_cmd_dsm",
+            (_, Some(0x7d)) => b"nvme_cmd_zone_append",
+            _ => b"",
+        };
+        let bytes = memmem::find(fields, ARRAY).and_then(|at| fields.get(at + ARRAY.len()..));
+        let mut all = [0; COMMAND_BYTES];
+        let mut words = bytes
+            .unwrap_or_default()
+            .split(|byte| matches!(byte, b',' | b']'));
+        for byte in &mut all {
+            let word = words.next().unwrap_or_default().trim_ascii();
+            let number = hexadecimal_digits(word).and_then(|number| u8::try_from(number).ok());
+            // A completion has none of them.
+            if bytes.is_some() {
+                *byte = number.ok_or(ParseError::NotANumber("command (cdw10)"))?;
+            }
+        }
+        Ok(Command {
+            disk: value(fields, "disk").unwrap_or_default(),
+            controller: number("ctrl_id"),
+            queue,
+            number: number("cid").ok_or(ParseError::Missing("command (cid)"))?,
+            namespace: number("nsid").unwrap_or(1),
+            status: number("status").unwrap_or(0),
+            name,
+            fields: Fields::Bytes(all),
+        })
     }
 
     fn field(&self, key: &'static str) -> Result<u64, ParseError> {
-        let found = value(self.command, key).ok_or(ParseError::Missing(key))?;
-        either(found).ok_or(ParseError::NotANumber(key))
+        match &self.fields {
+            Fields::Text(command) => {
+                let found = value(command, key).ok_or(ParseError::Missing(key))?;
+                either(found).ok_or(ParseError::NotANumber(key))
+            }
+            // Places in the command, from CDW10 on (Linux `nvme_trace_read_write`).
+            Fields::Bytes(bytes) => {
+                let range = match key {
+                    "slba" => 0..8,
+                    "len" => 8..10,
+                    "ctrl" => 10..12,
+                    _ => 12..16,
+                };
+                let bytes = bytes.get(range).unwrap_or_default().iter().rev();
+                Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+            }
+        }
     }
 
     /// The directive specific value of a directive that places data.
@@ -205,8 +284,11 @@ impl<'a> Command<'a> {
         if !self.disk.is_empty() {
             return self.disk.to_vec();
         }
-        let controller = details.split(|byte| *byte == b':').next();
         let number = self.namespace.to_string();
+        if let Some(controller) = self.controller {
+            return format!("nvme{controller}n{number}").into_bytes();
+        }
+        let controller = details.split(|byte| *byte == b':').next();
         [controller.unwrap_or_default(), b"n", number.as_bytes()].concat()
     }
 }
