@@ -322,6 +322,11 @@ pub(super) fn sector(words: &mut Words<'_>) -> Result<u64, ParseError> {
     }
 }
 
+/// Whether the text in a completion's brackets is an error's number.
+pub(super) fn is_error(text: &[u8]) -> bool {
+    number(text.strip_prefix(b"-").unwrap_or(text)).is_some_and(|error| error != 0)
+}
+
 /// The text between the first bracket and the last; empty where there are none.
 pub(super) fn bracketed(text: &[u8]) -> &[u8] {
     let from = text.iter().position(|byte| *byte == b'[');

@@ -4,6 +4,7 @@
 //! on an issue:      unless it repeats a request that was taken back too late, put it into the window
 //! on a requeue:     remove its bytes from the newest issue in the window that holds them, or that grew to them by a
 //!                   merge; remember them with the context
+//! on a failure:     the same
 //! on a reissue:     give it that context: mostly a kernel thread issues again
 //! on a split:       remember the rest, which old kernels queue again
 //! on a queue event: pass over such a rest, else put it into the window
@@ -97,7 +98,7 @@ impl InFlight {
             }
             Moment::Of(Event::Queue) if self.taken == Event::Queue => self.queue(io),
             Moment::Of(Event::Queue) => {}
-            Moment::Requeue => self.requeue(&io),
+            Moment::Requeue | Moment::Failed => self.requeue(&io, step.moment == Moment::Requeue),
             Moment::Split => self.split(&io),
         }
     }
@@ -131,7 +132,8 @@ impl InFlight {
         taken.context
     }
 
-    fn requeue(&mut self, io: &Io) {
+    /// Takes back what was requeued, or else failed.
+    fn requeue(&mut self, io: &Io, is_requeued: bool) {
         if self.taken != Event::Issue {
             self.issued.take(io.length_bytes);
             return;
@@ -150,10 +152,15 @@ impl InFlight {
             }
             let context = held.context;
             remember(&mut self.taken_back, Io { context, ..*part });
-        } else if self.has_handed_on {
+        } else if self.has_handed_on && is_requeued && !self.is_back(io) {
             // Before anything was handed on, the issue was before the trace: nothing counts twice.
             remember(&mut self.late, *io);
         }
+    }
+
+    /// Whether a request was taken back already: one that failed may be requeued, too.
+    fn is_back(&self, io: &Io) -> bool {
+        self.taken_back.iter().any(|taken| is_within(io, taken))
     }
 
     fn split(&mut self, io: &Io) {

@@ -279,7 +279,9 @@ impl Tally {
         match moment {
             _ if is_taken => {}
             Moment::Of(event) => self.skipped.count(Passed::Untaken(event)),
-            Moment::Requeue | Moment::Split => self.skipped.count(Passed::OtherEvent),
+            Moment::Requeue | Moment::Failed | Moment::Split => {
+                self.skipped.count(Passed::OtherEvent)
+            }
         }
         Ok(Some(Step { moment, io }))
     }

@@ -29,6 +29,8 @@ pub(super) enum Moment {
     Of(Event),
     /// The driver gave the request back; it will be issued again.
     Requeue,
+    /// The request was completed with an error: it does not count.
+    Failed,
     /// The request was split: its rest begins at the offset, and may be queued as a request of its own.
     Split,
 }

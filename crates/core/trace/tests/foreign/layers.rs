@@ -1,6 +1,6 @@
 //! Traces in which several layers of the kernel tell of one request, or events are missing.
 
-use anabranch_trace::foreign::{Event, Options};
+use anabranch_trace::foreign::{Event, Exporter, Form, Options};
 
 use super::cases::{counts, guessed, read, with_columns, writes};
 
@@ -409,4 +409,35 @@ fn nvme_commands_are_read_from_the_fields_that_trace_cmd_prints() {
     );
     let fault = error.map(|(_, importer)| importer.skipped().malformed);
     assert!(fault.is_err());
+}
+
+// Requests that failed.
+
+#[test]
+fn a_request_that_failed_does_not_count_in_any_form() {
+    let ftrace = "a-1 [000] ..... 1.1: block_rq_issue: 8,0 W 4096 () 9000 + 8 none,0,0 [a]\n\
+                  a-1 [000] ..... 1.2: block_rq_complete: 8,0 W () 9000 + 8 none,0,0 [-5]\n\
+                  a-1 [000] ..... 1.3: block_rq_requeue: 8,0 W () 9000 + 8 none,0,0 [-5]\n\
+                  a-1 [000] ..... 1.4: block_rq_issue: 8,0 W 4096 () 9000 + 8 none,0,0 [a]\n\
+                  a-1 [000] ..... 1.5: block_rq_complete: 8,0 W () 9000 + 8 none,0,0 [0]\n\
+                  a-1 [000] ..... 1.6: block_rq_issue: 8,0 NS 0 () 64 + 2048 none,0,0 [a]\n\
+                  a-1 [000] ..... 1.7: block_rq_complete: 8,0 NS () 64 + 2048 none,0,0 [-121]\n";
+    let blkparse = "8,0 1 1 0.1 9 D W 9000 + 8 [a]\n8,0 1 2 0.2 0 C W 9000 + 8 [65531]\n\
+                    8,0 1 3 0.3 9 D W 9000 + 8 [a]\n8,0 1 4 0.4 0 C W 9000 + 8 [0]\n";
+    let (ios, importer) = read(blkparse);
+    let mut exporter = Exporter::new(Form::Blktrace, &importer.tables(), Vec::new());
+    ios.iter().for_each(|io| exporter.push(io).unwrap());
+    let (whole, _) = exporter.finish().unwrap();
+    // The same events again, the completion of the first with an error: the last record of 48 bytes.
+    let mut failed = whole.clone();
+    let at = failed.len() - 48 + 44;
+    failed[at] = 0xfb;
+    let blktrace = [failed, whole].concat();
+    for bytes in [ftrace.as_bytes().to_vec(), blkparse.into(), blktrace] {
+        for event in [Event::Issue, Event::Complete] {
+            let (ios, importer) = guessed(bytes.clone(), &with_event(event)).unwrap();
+            assert_eq!(counts(&ios), writes(1, 4096), "{event:?}");
+            assert_eq!(importer.remarks(), [""; 0], "{event:?}");
+        }
+    }
 }

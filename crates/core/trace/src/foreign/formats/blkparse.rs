@@ -21,7 +21,7 @@
 //! | 6 | what happened: `Q` queued, `D` issued to the driver, `C` completed, and others |
 //! | 7 | what was asked (`RWBS`) |
 //! | 8 to 10 | offset, `+`, length, in sectors of 512 bytes |
-//! | last | the process's name in brackets: the context; for a `C`, an error number |
+//! | last | the process's name in brackets: the context; for a `C`, an error number: but for 0, the request does not count |
 //!
 //! One event of a request's life is taken, `D` if nothing else is asked for: there merges are done. A requeue (`R`) takes
 //! the issue before it back. After a split (`X`) old kernels queue the rest once more, which counts once. A request
@@ -33,7 +33,9 @@
 //! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`, `blk_log_action`.
 
 use super::{ftrace, lost};
-use crate::foreign::fields::{SECOND_NS, SECTOR_BYTES, Words, bracketed, bytes, sector, time_ns};
+use crate::foreign::fields::{
+    SECOND_NS, SECTOR_BYTES, Words, bracketed, bytes, is_error, sector, time_ns,
+};
 use crate::foreign::form::SECTORS;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
@@ -221,8 +223,16 @@ fn event(
     let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
-    if is_taken && moment != Moment::Of(Event::Complete) {
-        io.context = names.context(bracketed(words.remaining()))?;
+    let bracketed = bracketed(words.remaining());
+    if moment == Moment::Of(Event::Complete) {
+        let is_failed = is_error(bracketed);
+        return Ok(Found::Event(
+            if is_failed { Moment::Failed } else { moment },
+            io,
+        ));
+    }
+    if is_taken {
+        io.context = names.context(bracketed)?;
     }
     Ok(Found::Event(moment, io))
 }

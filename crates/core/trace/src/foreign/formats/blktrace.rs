@@ -13,6 +13,7 @@
 //! | 28 | 32 | u32, in version 8 u64: action; the event in the lower half, categories above |
 //! | 32 | 28 | u32: process |
 //! | 36 | 40 | u32: device, major number << 20 + minor |
+//! | 44 | 48 | u16: error of a completion; but for 0, the request does not count |
 //! | 46 | 50 | u16: `pdu_len` |
 //! | 48 | 64 | bytes of the head |
 //!
@@ -111,6 +112,7 @@ struct Head {
     action: usize,
     process: usize,
     device: usize,
+    error: usize,
     payload_length: usize,
 }
 
@@ -175,6 +177,9 @@ impl Blktrace {
         let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
         let mut io = request(fields.u64(8), operation, offset_bytes, length_bytes);
         io.tenant = names.device(u64::from(major), u64::from(minor))?;
+        if moment == Moment::Of(Event::Complete) && fields.u16(head.error) != 0 {
+            return Ok(Found::Event(Moment::Failed, io));
+        }
         if self.event != Event::Complete {
             // Another processor's file may hold its name: it is looked up when all were read so far.
             io.context = ContextId(process);
@@ -260,6 +265,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
             action: 28,
             process: 32,
             device: 36,
+            error: 44,
             payload_length: 46,
         }),
         8 => Some(Head {
@@ -268,6 +274,7 @@ fn head(bytes: &[u8]) -> Option<Head> {
             action: 32,
             process: 28,
             device: 40,
+            error: 48,
             payload_length: 50,
         }),
         _ => None,

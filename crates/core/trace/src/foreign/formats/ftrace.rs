@@ -12,7 +12,8 @@
 //! The block layer's events (Linux `include/trace/events/block.h`): the device's numbers, which are the volume; what is
 //! asked (`RWBS`); bytes (not in old kernels); a passthrough command's bytes in parentheses; offset, `+` and length in
 //! sectors of 512 bytes; priority (not in old kernels); the process's name, the context. `block_rq_issue` is taken, or
-//! `block_bio_queue` or `block_rq_complete` if asked for; `block_rq_requeue` takes an issue back. Where only bios end
+//! `block_bio_queue` or `block_rq_complete` if asked for; `block_rq_requeue` and a completion with an error take an issue
+//! back. Where only bios end
 //! (`dm`, `md`), `block_bio_complete` is taken for a completion. Without data the sector means nothing; kernels before
 //! 5.x print -1.
 //!

@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use crate::foreign::fields::{SECTOR_BYTES, Words, bracketed, bytes, number, sector};
+use crate::foreign::fields::{SECTOR_BYTES, Words, bracketed, bytes, is_error, number, sector};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
@@ -60,8 +60,16 @@ pub(super) fn event(
     let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
     let mut io = request(time_ns, operation, offset_bytes, length_bytes);
     io.tenant = names.device_text(device)?;
-    if is_taken && moment != Moment::Of(Event::Complete) {
-        io.context = names.context(bracketed(words.remaining()))?;
+    let bracketed = bracketed(words.remaining());
+    if moment == Moment::Of(Event::Complete) {
+        let is_failed = is_error(bracketed);
+        return Ok(Found::Event(
+            if is_failed { Moment::Failed } else { moment },
+            io,
+        ));
+    }
+    if is_taken {
+        io.context = names.context(bracketed)?;
     }
     Ok(Found::Event(moment, io))
 }
