@@ -4,7 +4,7 @@
 //! `fill_rwbs`:
 //! - an `F` in front: flush the device's cache before the request;
 //! - then what it is: `R` read, `W` write, `D` discard (`DE` a secure one), `F` flush, `N` none of
-//!   these, `Z` a command to a zone;
+//!   these, `ZA` a zone append, any other `Z` a command to a zone (Linux 6.18 and later; `N` before);
 //! - then how: `F` force unit access, `A` read ahead, `S` synchronous, `M` metadata, `B` barrier,
 //!   `U` atomic.
 //!
@@ -26,6 +26,8 @@ pub(super) fn operation(letters: &[u8], has_data: bool) -> Result<Option<Operati
     let operation = match what.first() {
         Some(b'R') => Some(Operation::Read),
         Some(b'W' | b'N') => Some(Operation::Write),
+        // A zone append; `ZRA` is a reset of all zones.
+        Some(b'Z') if what.get(1) == Some(&b'A') => Some(Operation::Write),
         Some(b'D') => Some(Operation::Discard),
         Some(b'F' | b'S' | b'M') | None if flushes => None,
         Some(b'Z') => None,
@@ -62,7 +64,10 @@ mod tests {
         assert_eq!(operation(b"DS", true), Ok(Some(Operation::Discard)));
         assert_eq!(operation(b"NS", true), Ok(Some(Operation::Write)));
         assert_eq!(operation(b"N", false), Ok(None));
-        assert_eq!(operation(b"ZR", true), Ok(None));
+        assert_eq!(operation(b"ZAS", true), Ok(Some(Operation::Write)));
+        for command in ["ZR", "ZRA", "ZF", "ZO", "ZC"] {
+            assert_eq!(operation(command.as_bytes(), true), Ok(None), "{command}");
+        }
         for bad in ["", "X", "8"] {
             assert!(operation(bad.as_bytes(), true).is_err(), "{bad}");
         }
