@@ -11,6 +11,9 @@ use crate::{
     known_lifetimes::KnownLifetimes,
 };
 
+/// Performs a part of a write in its stream.
+type Perform<'a, E> = dyn FnMut(&mut dyn Relocate, &Write, StreamId) -> Result<(), E> + 'a;
+
 /// A scheme at work. Whoever drives a device keeps its policy beside it, asks the policy where
 /// writes go ([`Policy::place`]), and hands the policy's relocation to the device's calls. The
 /// device holds no part of it.
@@ -74,11 +77,7 @@ impl Policy {
 
     /// The same page by page. Apart, so that what performs the short way is built into it.
     #[inline(never)]
-    fn place_each<E>(
-        &mut self,
-        write: &Write,
-        perform: &mut dyn FnMut(&mut dyn Relocate, &Write, StreamId) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn place_each<E>(&mut self, write: &Write, perform: &mut Perform<'_, E>) -> Result<(), E> {
         for step in 0..write.pages.count {
             let part = Write {
                 pages: PageRange::new(write.pages.first + step, 1),

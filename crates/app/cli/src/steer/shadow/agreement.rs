@@ -141,7 +141,7 @@ fn spec(text: &str) -> SchemeSpec {
     SchemeSpec::read(text, &read_text).unwrap()
 }
 
-/// What a trace holds that `record --sample` wrote.
+/// Requests of a trace that `record --sample` wrote.
 struct Recording {
     kept: Vec<Io>,
     tables: Tables,
