@@ -27,7 +27,7 @@ lay_out() {
     "$binary" completions zsh >"$root/$zsh/_anabranch"
     "$binary" completions fish >"$root/usr/share/fish/vendor_completions.d/anabranch.fish"
     install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" packaging/anabranch-steer@.service \
-        packaging/anabranch-watch.service packaging/anabranch-record@.service
+        packaging/anabranch-steer.target packaging/anabranch-watch.service packaging/anabranch-record@.service
     install -D --mode 644 --target-directory "$root/usr/lib/udev/rules.d" packaging/65-anabranch.rules
     local verb
     for verb in watch steer; do

@@ -38,6 +38,7 @@ use signal_hook::{
 };
 
 pub use arguments::{EXAMPLE, SteerArguments};
+pub use worth::verdict_of_set;
 
 use crate::{
     error::{CommandError, Result},

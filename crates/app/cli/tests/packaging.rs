@@ -193,3 +193,29 @@ fn completions_know_schemes_profiles_workloads_and_experiments() {
         assert!(text.contains(&format!(" {name} ")), "{name}");
     }
 }
+
+#[test]
+fn units_that_a_unit_names_are_packed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../packaging");
+    let script = fs::read_to_string(folder.join("dist.sh")).unwrap();
+    let entries = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let services = entries.filter(|path| path.extension().is_some_and(|end| end == "service"));
+    let mut named = BTreeSet::new();
+    for service in services {
+        let unit = fs::read_to_string(service).unwrap();
+        let settings = unit.lines().filter(|line| !line.starts_with('#'));
+        let values = settings.filter_map(|line| line.split_once('='));
+        let units = values.filter(|(key, _)| {
+            ["Wants", "Requires", "After", "PartOf", "WantedBy", "Also"].contains(key)
+        });
+        named.extend(units.flat_map(|(_, value)| value.split(' ').map(str::to_owned)));
+    }
+    named.retain(|unit| unit.starts_with("anabranch"));
+    assert!(named.contains("anabranch-steer.target"), "{named:?}");
+    for unit in named {
+        assert!(folder.join(&unit).is_file(), "{unit}");
+        assert!(script.contains(&unit), "dist.sh leaves {unit} out");
+    }
+}

@@ -88,6 +88,58 @@ fn a_screen_of_a_steered_drive_is_drawn_and_commands_no_terminal() {
 }
 
 #[test]
+fn several_drives_are_shown_with_their_sum() {
+    let of = |block: &str, written: u64, media: u64| {
+        let mut told = steer_report();
+        told["config"]["block_device"] = block.into();
+        told["written_bytes"] = written.into();
+        told["drive"]["media_bytes"] = media.into();
+        told
+    };
+    let both = [
+        of("/dev/ublkb0", 4 << 20, 47_500_000),
+        of("/dev/ublkb1", 8 << 20, 38_000_000),
+    ];
+    let addresses = both.each_ref().map(|told| {
+        let body = told.to_string();
+        answers(page("200 OK", &body), false).to_string()
+    });
+    let [one, other] = &addresses;
+    let told = told_by(&anabranch(&["top", one, other, "--json"]));
+    assert_eq!(told["drives"], json!(both));
+    let totals = &told["totals"];
+    assert_eq!(
+        (&totals["drives"], &totals["written_bytes"], &totals["waf"]),
+        (&json!(2), &json!(12 << 20), &json!(1.125))
+    );
+    assert!(
+        told["verdict"]
+            .to_string()
+            .contains("no verdict on all together")
+    );
+    let screen = anabranch(&["top", one, other]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    for words in [
+        "/dev/ublkb1",
+        "2 drives",
+        "12.00 MiB",
+        "1.125",
+        "/dev/ublkb0: 3 requests failed",
+        "no verdict on all together",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    let hostile = |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+    assert!(!screen.contains(hostile), "{screen:?}");
+    // One that does not answer is named; the others are not shown without it.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = silent.local_addr().unwrap().to_string();
+    drop(silent);
+    let words = complaint(&["top", one, &gone], 1);
+    assert!(words.contains(&gone), "{words}");
+}
+
+#[test]
 fn what_is_no_steered_drive_is_refused_in_words() {
     let mut other = steer_report();
     other["config"]["verb"] = "replay".into();

@@ -28,8 +28,8 @@ pub use heading::{Heading, heading};
 pub use lost::lost_events;
 pub use page::page;
 pub use steered::{
-    Compared, ComparedPeriod, ComparedWay, HostCollected, STEERED_SCHEMA, Steered, SteeredError,
-    WafDifference, WafOfWays, steered_page,
+    Compared, ComparedPeriod, ComparedWay, HostCollected, ModelledTotals, STEERED_SCHEMA, Steered,
+    SteeredError, SteeredSet, SteeredTotals, WafDifference, WafOfWays, steered_page,
 };
 pub use table::{TERMS, answer, answers, comparison, notes, stands_table, verdict};
 pub use time::times;

@@ -3,6 +3,7 @@
 mod collected;
 mod compared;
 mod screen;
+mod set;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use collected::HostCollected;
 pub use compared::{Compared, ComparedPeriod, ComparedWay, WafDifference, WafOfWays};
+pub use set::{ModelledTotals, SteeredSet, SteeredTotals};
 
 use crate::page::{MOST_DATA_BYTES, assembled, embeddable};
 

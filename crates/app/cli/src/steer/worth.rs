@@ -2,7 +2,7 @@
 
 use anabranch_compare::{EnduranceOptions, endurance};
 use anabranch_replay::Stands;
-use anabranch_report::standing_words;
+use anabranch_report::{SteeredTotals, standing_words};
 
 use super::shadow::Counted;
 use crate::error::Result;
@@ -51,22 +51,36 @@ pub fn by_models(counted: &Counted) -> SteeringVerdict {
             "no verdict yet: the models of the drive are not full, and have copied nothing",
         );
     }
+    let wafs = counted.steered.waf.zip(counted.baseline.waf);
+    SteeringVerdict {
+        words: by_models_words(saved, error),
+        wafs: wafs.filter(|_| saved.abs() >= error).map(Into::into),
+    }
+}
+
+/// A sentence on the share of flash writes that models say is saved, and half the width of its interval.
+fn by_models_words(saved: f64, error: f64) -> String {
     let by = match error {
         0.0 => "by the models".to_owned(),
         error => format!("by the models (± {:.1} %)", 100.0 * error),
     };
     if saved.abs() < error {
-        return none(&format!(
-            "whether steering saves or costs flash writes is not known yet, {by}"
-        ));
+        return format!("whether steering saves or costs flash writes is not known yet, {by}");
     }
-    SteeringVerdict {
-        words: format!("{}, {by}{}", phrase(saved), end(saved)),
-        wafs: counted
-            .steered
-            .waf
-            .zip(counted.baseline.waf)
-            .map(Into::into),
+    format!("{}, {by}{}", phrase(saved), end(saved))
+}
+
+/// The verdict on several drives together.
+pub fn verdict_of_set(totals: &SteeredTotals) -> String {
+    match totals.models {
+        Some(models) if models.one_stream_waf > 1.0 || models.steered_waf > 1.0 => {
+            let words = by_models_words(models.saved(), models.saved_error);
+            format!("all together: {words}")
+        }
+        Some(_) => "no verdict on all together yet: the models have copied nothing".to_owned(),
+        None => {
+            "no verdict on all together: not each drive has models that were written to".to_owned()
+        }
     }
 }
 

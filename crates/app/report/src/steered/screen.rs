@@ -40,12 +40,27 @@ impl Steered {
         (is_same && !time.is_zero()).then_some(time)
     }
 
+    /// Bytes a second that were written since the server told `before`.
+    pub(super) fn write_rate(&self, before: &Steered) -> Option<f64> {
+        let seconds = self.after(before)?.as_secs_f64();
+        let new = self.counts.written_bytes - before.counts.written_bytes;
+        Some(new as f64 / seconds)
+    }
+
+    /// The name of the block device, or words for one whose server does not tell it.
+    pub(super) fn block_device(&self) -> String {
+        let name = self.config.block_device.as_deref();
+        name.map_or_else(|| "a steered drive".to_owned(), foreign)
+    }
+
     fn head(&self) -> String {
         let Steered { config, drive, .. } = self;
-        let block = config.block_device.as_deref().map_or_else(
-            || "a steered drive".to_owned(),
-            |block| format!("{} is", foreign(block)),
-        );
+        let is = if config.block_device.is_some() {
+            " is"
+        } else {
+            ""
+        };
+        let block = self.block_device() + is;
         let steered_s = self.steered_s.unwrap_or_default();
         format!(
             "{block} {} (serial number {}, {}), steered by {} for {steered_s:.0} s",
@@ -131,7 +146,7 @@ impl Steered {
     }
 
     /// Faults that happened.
-    fn faults(&self) -> Vec<String> {
+    pub(super) fn faults(&self) -> Vec<String> {
         let counts = &self.counts;
         let handover = |name: &str| {
             let counts = self.handover.as_ref();
@@ -199,8 +214,12 @@ fn rate(now: u64, then: u64, time: Duration) -> String {
 }
 
 fn rate_of(new: u64, time: Duration) -> String {
-    let seconds = time.as_secs_f64().max(1e-3);
-    format!("{}/s", bytes((new as f64 / seconds) as u64))
+    rate_words(new as f64 / time.as_secs_f64().max(1e-3))
+}
+
+/// Bytes a second, in words.
+pub(super) fn rate_words(rate: f64) -> String {
+    format!("{}/s", bytes(rate as u64))
 }
 
 #[cfg(test)]
