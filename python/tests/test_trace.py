@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas
 import polars
@@ -84,6 +86,16 @@ def test_a_table_that_lacks_what_a_trace_needs_is_refused_in_words() -> None:
         Trace.from_pandas(frame)
     with pytest.raises(UsageError, match="no-such.parquet"):
         Trace.read("no-such.parquet")
+
+
+def test_a_doubt_about_a_foreign_trace_is_a_warning(tmp_path: Path) -> None:
+    text = (
+        "app-4 [003] ..... 9203.3: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=17, nsid=1, flags=0x0, meta=0x0, "
+        "cmd=(nvme_cmd_write slba=4096, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n"
+    )
+    (tmp_path / "trace.txt").write_text(text)
+    with pytest.warns(UserWarning, match="512 bytes are taken"):
+        Trace.read(tmp_path / "trace.txt", format="ftrace")
 
 
 def test_a_foreign_trace_is_read_with_its_format() -> None:
