@@ -116,10 +116,10 @@ impl Moment {
         if let [drive] = &*self.drives {
             return drive.screen(before.and_then(|before| before.drives.first()));
         }
-        let before = before.map(|before| SteeredSet::new(before.drives.clone()));
-        let set = SteeredSet::new(self.drives.clone());
+        let before = before.map(|before| SteeredSet::new(&before.drives));
+        let set = SteeredSet::new(&self.drives);
         let verdict = verdict_of_set(&set.totals());
-        format!("{}\n{verdict}", set.screen(before.as_ref()))
+        format!("{}\n{verdict}", set.screen(before))
     }
 
     /// The report of one drive, or those of several with their sums.
@@ -127,7 +127,7 @@ impl Moment {
         if let [told] = &*self.told {
             return told.clone();
         }
-        let totals = SteeredSet::new(self.drives.clone()).totals();
+        let totals = SteeredSet::new(&self.drives).totals();
         json!({
             "schema": 1, "totals": totals, "verdict": verdict_of_set(&totals), "drives": self.told,
         })

@@ -25,6 +25,7 @@
 //! A malformed record is an error that names the file, the line or record, and its content. All
 //! lengths and counts are bounded, and so is the memory.
 
+mod block_event;
 mod calendar;
 mod columns;
 mod doubts;

@@ -7,8 +7,8 @@ use super::{Steered, screen::rate_words};
 use crate::{bytes, foreign, line, ratio};
 
 /// Steered drives, each by a server of its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SteeredSet(Vec<Steered>);
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteeredSet<'a>(&'a [Steered]);
 
 /// Sums over a set of steered drives.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -49,9 +49,9 @@ impl ModelledTotals {
     }
 }
 
-impl SteeredSet {
+impl<'a> SteeredSet<'a> {
     /// The set of these drives, in this order.
-    pub fn new(drives: Vec<Steered>) -> SteeredSet {
+    pub fn new(drives: &'a [Steered]) -> SteeredSet<'a> {
         SteeredSet(drives)
     }
 
@@ -100,9 +100,9 @@ impl SteeredSet {
 
     /// A table of the drives with a line of all together, and what happened to each. With an earlier set of the same drives
     /// it has rates.
-    pub fn screen(&self, before: Option<&SteeredSet>) -> String {
+    pub fn screen(&self, before: Option<SteeredSet<'_>>) -> String {
         let mut lines = vec![self.table(before).to_string()];
-        for one in &self.0 {
+        for one in self.0 {
             let name = one.block_device();
             let words = one.faults().into_iter();
             let words = words.chain(one.limitations.iter().map(|words| line(words)));
@@ -111,7 +111,7 @@ impl SteeredSet {
         lines.join("\n")
     }
 
-    fn table(&self, before: Option<&SteeredSet>) -> Table {
+    fn table(&self, before: Option<SteeredSet<'_>>) -> Table {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header([
@@ -197,11 +197,12 @@ mod tests {
 
     #[test]
     fn drives_weigh_by_what_was_written_to_them() {
-        let set = SteeredSet::new(vec![
+        let drives = [
             drive("/dev/ublkb0", 3000, Some([3000, 3300]), Some([1, 5])),
             drive("/dev/ublkb1", 1000, Some([1000, 1900]), Some([5, 9])),
             drive("/dev/ublkb2", 0, Some([0, 0]), None),
-        ]);
+        ];
+        let set = SteeredSet::new(&drives);
         let totals = set.totals();
         assert_eq!((totals.drives, totals.written_bytes), (3, 4000));
         assert_eq!(totals.waf, Some(1.3));
@@ -219,10 +220,11 @@ mod tests {
 
     #[test]
     fn what_a_drive_does_not_tell_is_not_known_of_all() {
-        let set = SteeredSet::new(vec![
+        let drives = [
             drive("/dev/ublkb0", 3000, Some([3000, 3300]), Some([1, 5])),
             drive("/dev/ublkb1", 1000, None, None),
-        ]);
+        ];
+        let set = SteeredSet::new(&drives);
         let totals = set.totals();
         assert_eq!((totals.host_bytes, totals.waf), (None, None));
         assert_eq!(totals.models, None);
@@ -235,15 +237,18 @@ mod tests {
             one.steered_s = Some(seconds);
             one
         };
-        let before = SteeredSet::new(vec![at(1.0, 0), at(1.0, 4 << 20)]);
-        let now = SteeredSet::new(vec![at(3.0, 4 << 20), at(5.0, 8 << 20)]);
-        let screen = now.screen(Some(&before));
+        let then = [at(1.0, 0), at(1.0, 4 << 20)];
+        let before = SteeredSet::new(&then);
+        let both = [at(3.0, 4 << 20), at(5.0, 8 << 20)];
+        let now = SteeredSet::new(&both);
+        let screen = now.screen(Some(before));
         for words in ["2.00 MiB/s", "1.00 MiB/s", "3.00 MiB/s"] {
             assert!(screen.contains(words), "{words}: {screen}");
         }
         // The second server is another, and counts anew.
-        let anew = SteeredSet::new(vec![at(5.0, 8 << 20), at(1.0, 4096)]);
-        let last = anew.screen(Some(&now));
+        let later = [at(5.0, 8 << 20), at(1.0, 4096)];
+        let anew = SteeredSet::new(&later);
+        let last = anew.screen(Some(now));
         assert!(
             last.lines()
                 .rfind(|line| line.trim_start().starts_with("all"))

@@ -33,16 +33,14 @@
 //! `process_default`; Linux `kernel/trace/blktrace.c`, `blk_log_generic`, `blk_log_action`.
 
 use super::{ftrace, lost};
-use crate::foreign::fields::{
-    SECOND_NS, SECTOR_BYTES, Words, bracketed, bytes, is_error, sector, time_ns,
-};
+use crate::foreign::block_event::BlockEvent;
+use crate::foreign::fields::{SECOND_NS, Words, sector, time_ns};
 use crate::foreign::form::SECTORS;
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
-use crate::foreign::record_outcome::{Found, LineReader, Moment, Passed, is_comment, request};
+use crate::foreign::record_outcome::{Found, LineReader, Moment, Passed, is_comment};
 use crate::foreign::row::{Clock, FormRow, FormatRow, Reads, Uses};
-use crate::foreign::rwbs;
 use crate::foreign::writer::{FormWriter, Request, text};
 use crate::io::Operation;
 
@@ -213,28 +211,16 @@ fn event(
     let Some((sector, sectors)) = range(moment, &mut words)? else {
         return Ok(Found::Passed(Passed::NoData));
     };
-    let has_data = sectors > 0 || moment == Moment::Split;
-    let Some(operation) = rwbs::operation(letters, has_data)? else {
-        return Ok(Found::Passed(Passed::NoData));
+    let event = BlockEvent {
+        time_ns,
+        moment,
+        device,
+        letters,
+        sector,
+        sectors,
+        rest: words.remaining(),
     };
-    // Without data the sector may be -1: it means nothing.
-    let sector = if has_data { sector } else { 0 };
-    let offset_bytes = bytes(sector, SECTOR_BYTES, "sector")?;
-    let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
-    let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-    io.tenant = names.device_text(device)?;
-    let bracketed = bracketed(words.remaining());
-    if moment == Moment::Of(Event::Complete) {
-        let is_failed = is_error(bracketed);
-        return Ok(Found::Event(
-            if is_failed { Moment::Failed } else { moment },
-            io,
-        ));
-    }
-    if is_taken {
-        io.context = names.context(bracketed)?;
-    }
-    Ok(Found::Event(moment, io))
+    event.found(names, is_taken)
 }
 
 /// First sector and number of sectors, of a split the first sector of its rest and 0; `None` for a passthrough command.

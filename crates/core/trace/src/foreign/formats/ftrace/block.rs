@@ -5,12 +5,12 @@
 
 use memchr::memmem;
 
-use crate::foreign::fields::{SECTOR_BYTES, Words, bracketed, bytes, is_error, number, sector};
+use crate::foreign::block_event::BlockEvent;
+use crate::foreign::fields::{Words, number, sector};
 use crate::foreign::names::Names;
 use crate::foreign::options::Event;
 use crate::foreign::parse_error::ParseError;
-use crate::foreign::record_outcome::{Found, Moment, Passed, request};
-use crate::foreign::rwbs;
+use crate::foreign::record_outcome::{Found, Moment};
 
 /// The moment of a request's life that an event is.
 pub(super) fn moment(name: &[u8]) -> Option<Moment> {
@@ -50,28 +50,16 @@ pub(super) fn event(
         (_, b"+") => (first, number),
         _ => return Err(ParseError::Shape("an event with sector + length")),
     };
-    let has_data = sectors > 0 || moment == Moment::Split;
-    let Some(operation) = rwbs::operation(letters, has_data)? else {
-        return Ok(Found::Passed(Passed::NoData));
+    let event = BlockEvent {
+        time_ns,
+        moment,
+        device,
+        letters,
+        sector: first,
+        sectors,
+        rest: words.remaining(),
     };
-    // Without data the sector may be -1: it means nothing.
-    let first = if has_data { first } else { 0 };
-    let offset_bytes = bytes(first, SECTOR_BYTES, "sector")?;
-    let length_bytes = bytes(sectors, SECTOR_BYTES, "length")?;
-    let mut io = request(time_ns, operation, offset_bytes, length_bytes);
-    io.tenant = names.device_text(device)?;
-    let bracketed = bracketed(words.remaining());
-    if moment == Moment::Of(Event::Complete) {
-        let is_failed = is_error(bracketed);
-        return Ok(Found::Event(
-            if is_failed { Moment::Failed } else { moment },
-            io,
-        ));
-    }
-    if is_taken {
-        io.context = names.context(bracketed)?;
-    }
-    Ok(Found::Event(moment, io))
+    event.found(names, is_taken)
 }
 
 /// Bytes of a request that a program passes to the drive (kernels before 4.17 do not print them); `None` of any other.
