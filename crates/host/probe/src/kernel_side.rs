@@ -309,6 +309,8 @@ fn load(hooks: Hooks, settings: &Settings, support: &Support) -> Result<Object, 
             Some("on_issue") => settings.passed && hooks.hints != Some(FCNTL),
             Some("on_pass" | "on_pass_and_wait") => settings.passed && hooks.hints == Some(FCNTL),
             Some("on_remap") => support.sees_remaps,
+            // A kernel that refuses the kprobe for requests may refuse this one.
+            Some("on_redirty") => support.sees_redirtied && hooks.requests == REQUEST_KPROBE,
             Some(RENAME) => support.sees_renames && hooks.hints == Some(FCNTL),
             name => name.is_some_and(|name| {
                 name == hooks.requests || hooks.hints == Some(name) || late.contains(&name)

@@ -21,6 +21,8 @@ pub(crate) enum Hook {
     Renames,
     /// Requests that a device made of others sends below.
     Remaps,
+    /// Pages that are marked as dirty again, since they could not be written out.
+    Redirtied,
     Exits,
 }
 
@@ -41,6 +43,7 @@ impl Loaded {
             Some("on_read_pages" | "on_map_pages") => Hook::Reads,
             Some("on_rename") => Hook::Renames,
             Some("on_remap") => Hook::Remaps,
+            Some("on_redirty") => Hook::Redirtied,
             Some("on_exit") => Hook::Exits,
             Some("on_pass" | "on_pass_and_wait" | "on_issue") => Hook::Commands,
             Some(name) if late.contains(&name) => Hook::LateRequests,
@@ -98,11 +101,14 @@ pub(crate) fn skipped(programs: impl Iterator<Item = (Hook, Option<u64>)>) -> Sk
             Hook::Requests => &mut skipped.requests,
             Hook::Commands => &mut skipped.commands,
             // Nearly all of them the first has taken; one read of the many before a file says nothing; a file is called
-            // by its name before; a request below whose remap was not seen has its submitter as its writer; and of
-            // hardly any process that ends is there anything to tell.
-            Hook::LateRequests | Hook::Reads | Hook::Renames | Hook::Remaps | Hook::Exits => {
-                continue;
-            }
+            // by its name before; a request below whose remap was not seen has its submitter as its writer; a page that
+            // was put off has, rarely, who put it off; and of hardly any process that ends is there anything to tell.
+            Hook::LateRequests
+            | Hook::Reads
+            | Hook::Renames
+            | Hook::Remaps
+            | Hook::Redirtied
+            | Hook::Exits => continue,
             Hook::DirtyPages => &mut skipped.dirty_pages,
             Hook::Calls => &mut skipped.calls,
         };

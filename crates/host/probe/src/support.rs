@@ -35,6 +35,9 @@ pub struct Support {
     /// Whether a device made of others can be seen to report which of its sectors a request below stands for. Without
     /// it, what a device sends below from a thread of its own is that thread's.
     pub sees_remaps: bool,
+    /// Whether a page that is marked as dirty again, since it could not be written out yet, can be told from one that a
+    /// thread writes to. Without it, such a page is written by whoever tried to write it out.
+    pub sees_redirtied: bool,
     /// Whether the file of a direct write can be found.
     pub sees_direct_files: bool,
     /// With kprobes: the flag in `bi_flags` of a request that was seen before (`BIO_TRACE_COMPLETION`).
@@ -96,6 +99,8 @@ pub fn check() -> Result<Support, ProbeError> {
             name: "block_bio_queue",
         });
     }
+    let kallsyms = read(KALLSYMS_PATH)?;
+    let has_kprobes = Path::new(KPROBES_PATH).exists();
     Ok(Support {
         kernel: read("/proc/sys/kernel/osrelease")?.trim().to_owned(),
         sees_dirty_pages: has("writeback_dirty_folio"),
@@ -105,8 +110,9 @@ pub fn check() -> Result<Support, ProbeError> {
             .type_by_name::<types::Struct<'_>>("renamedata")
             .is_some(),
         sees_remaps: has("block_bio_remap"),
-        sees_direct_files: has_address(&read(KALLSYMS_PATH)?, "iomap_dio_bio_end_io"),
-        queued_flag: queued_flag(&btf).filter(|_| Path::new(KPROBES_PATH).exists()),
+        sees_redirtied: has_kprobes && has_address(&kallsyms, "folio_redirty_for_writepage"),
+        sees_direct_files: has_address(&kallsyms, "iomap_dio_bio_end_io"),
+        queued_flag: queued_flag(&btf).filter(|_| has_kprobes),
     })
 }
 

@@ -63,6 +63,10 @@ fn stacks_keep_who_wrote_or_are_known_to_lose_it() {
     for (stack, copies, expected) in stacks {
         assert_eq!(kept(&grown(&report, stack), copies), expected, "{stack}");
     }
+    // The file system has no room before it has committed what was there: it marks pages again that it puts off.
+    let mapped = CALLS[2].1 * MIB;
+    let again = grown(&report, "thin-again");
+    assert!(again.contains(&mapped), "pages put off: {again:?}");
     // LVM finds the volume on the drive as well, and takes that; by the line that `doctor` prints, it does not.
     assert!(report.output("unfiltered").contains("/dev/nvme0n1"));
     assert!(report.output("doctor").contains("LVM looks at"));

@@ -306,6 +306,7 @@ struct pt_regs {
 };
 #define INSTRUCTION(regs) ((regs)->ip)
 #define FUNCTION_ARGUMENT_1(regs) ((regs)->di)
+#define FUNCTION_ARGUMENT_2(regs) ((regs)->si)
 #define FRAME_POINTER(regs) ((regs)->bp)
 #define CODE_ADDRESS(word) (word)
 #define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
@@ -329,6 +330,7 @@ struct pt_regs {
 };
 #define INSTRUCTION(regs) ((regs)->pc)
 #define FUNCTION_ARGUMENT_1(regs) ((regs)->regs[0])
+#define FUNCTION_ARGUMENT_2(regs) ((regs)->regs[1])
 #define FRAME_POINTER(regs) ((regs)->regs[29])
 /* Return addresses may be signed; the signature lies above the address. */
 #define CODE_ADDRESS(word) ((word) & ((1ULL << 48) - 1))
