@@ -3,11 +3,11 @@ connect
 await 10 test -b /dev/nvme0n2
 modprobe raid1
 must mount -t bpf bpf /sys/fs/bpf
-# A server of its own for a namespace, by its number.
+# A server of its own for a namespace, by its number, and by a scheme.
 serve_one() {
     : >"/tmp/error-$1"
     /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "/dev/ng0n$1" --json --shadow off \
-        --scheme pcstream-fcfs:samples=0 --yes >"/tmp/steered-$1" 2>"/tmp/error-$1" &
+        --scheme "${2:-pcstream-fcfs:samples=0}" --yes >"/tmp/steered-$1" 2>"/tmp/error-$1" &
     last=$!
     await_word 90 ublkb "/tmp/error-$1" $last 'no server'
 }
@@ -40,9 +40,10 @@ must /job/paths /mnt synced:4
 kill -INT $second
 wait $second
 section let-go sh -c "cat /tmp/error-2; exit $?"
-# Another drive in its place.
+# Another drive in its place. What md's thread writes, which rebuilds, has a handle of its own by a rule.
 must blkdiscard -f /dev/nvme0n2
-serve_one 2
+printf '[[rule]]\nrole = "md_raid"\nstream = 2\n' >/tmp/rebuild.toml
+serve_one 2 manual:rules=/tmp/rebuild.toml
 second=$last
 must mdadm /dev/md0 --add /dev/ublkb1
 await 180 grep -q '\[UU\]' /proc/mdstat
