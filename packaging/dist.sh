@@ -28,7 +28,7 @@ lay_out() {
     "$binary" completions fish >"$root/usr/share/fish/vendor_completions.d/anabranch.fish"
     install -D --mode 644 --target-directory "$root/usr/lib/systemd/system" packaging/anabranch-steer@.service \
         packaging/anabranch-steer.target packaging/anabranch-watch.service packaging/anabranch-record@.service
-    install -D --mode 644 --target-directory "$root/usr/lib/udev/rules.d" packaging/65-anabranch.rules
+    install -D --mode 644 --target-directory "$root/usr/lib/udev/rules.d" packaging/61-anabranch.rules
     local verb
     for verb in watch steer; do
         install -D --mode 644 "packaging/anabranch-$verb.grafana.json" "$root/usr/share/anabranch/grafana/anabranch-$verb.json"

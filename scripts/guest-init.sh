@@ -34,6 +34,8 @@ fi
 # The kernel speaks on the first serial line, the job on the second, as it is.
 stty -F /dev/ttyS1 raw -echo
 cd /job || exit
+# A job may bring a first process of its own, which runs the script and ends the guest as below.
+[ ! -e ./first.sh ] || exec sh ./first.sh
 sh ./script </dev/ttyS1 >/dev/ttyS1 2>&1
 status=$?
 sync

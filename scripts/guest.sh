@@ -18,10 +18,13 @@ guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 # kernel is new enough for block write streams (6.16).
 suite=trixie
 kernel_suite=${GUEST_KERNEL:-trixie-backports}
-packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm mount btrfs-progs)
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm mount btrfs-progs systemd udev util-linux)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io usr/sbin/tlshd usr/bin/keyctl
-    usr/sbin/lvm usr/sbin/dmsetup usr/sbin/mdadm usr/sbin/losetup usr/sbin/mkfs.btrfs)
+    usr/sbin/lvm usr/sbin/dmsetup usr/sbin/mdadm usr/sbin/losetup usr/sbin/mkfs.btrfs usr/bin/mount usr/bin/umount
+    # Where a job has systemd as the first process; what it loads by name.
+    usr/lib/systemd/systemd{,-executor,-shutdown,-fsck} usr/sbin/fsck usr/lib/systemd/system-generators/systemd-fstab-generator
+    usr/bin/systemctl usr/bin/systemd-escape usr/bin/udevadm usr/lib/x86_64-linux-gnu/libkmod.so.2)
 modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
@@ -83,18 +86,22 @@ unpack() {
     merge_usr "$work/tree"
 }
 
+# The loader that came with a tree, which finds libraries there alone.
+loader() {
+    local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu
+    shift
+    "$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$libraries/ceph:$libraries/systemd" "$@"
+}
+
 # Runs a program of the guest here, with the guest's libraries: argv0, program, arguments.
 foreign() {
     local tree=$1 name=$2 program=$3
     shift 3
-    "$tree/usr/lib64/ld-linux-x86-64.so.2" --argv0 "$name" \
-        --library-path "$tree/usr/lib/x86_64-linux-gnu:$tree/usr/lib/x86_64-linux-gnu/ceph" "$tree/$program" "$@"
+    loader "$tree" --argv0 "$name" "$tree/$program" "$@"
 }
 
 libraries_of() {
-    local tree=$1
-    "$tree/usr/lib64/ld-linux-x86-64.so.2" --library-path "$tree/usr/lib/x86_64-linux-gnu:$tree/usr/lib/x86_64-linux-gnu/ceph" \
-        --list "$tree/$2" | sed -n "s|.* => $tree/\(.*\) (0x.*|\1|p"
+    loader "$1" --list "$1/$2" | sed -n "s|.* => $1/\(.*\) (0x.*|\1|p"
 }
 
 copy_programs() {
@@ -105,11 +112,14 @@ copy_programs() {
     cp "$tree"/usr/bin/busybox "$to/usr/bin/"
     for program in "${programs[@]}"; do
         [ -e "$tree/$program" ] || fail "the packages bring no $program"
-        cp -L "$tree/$program" "$to/$program"
+        install -D "$tree/$program" "$to/$program"
         for library in $(libraries_of "$tree" "$program"); do
             [ -e "$to/$library" ] || install -D "$(realpath "$tree/$library")" "$to/$library"
         done
     done
+    cp -a "$tree/usr/lib/systemd/system" "$tree/usr/lib/systemd/system-shutdown" "$to/usr/lib/systemd/"
+    install -D -m 644 -t "$to/usr/lib/udev/rules.d" "$tree"/usr/lib/udev/rules.d/*
+    ln -s ../../bin/udevadm "$to/usr/lib/systemd/systemd-udevd"
     ln -s mke2fs "$to/usr/sbin/mkfs.ext4"; ln -s e2fsck "$to/usr/sbin/fsck.ext4"
     mkdir -p "$to/etc" && cp "$tree/etc/mke2fs.conf" "$to/etc/"
     printf '%s\n' "${file_systems[@]}" >"$to/etc/filesystems"

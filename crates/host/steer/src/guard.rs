@@ -9,6 +9,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ const BEAT_BYTES: [u8; 1] = [0];
 pub struct Guard {
     socket: OwnedFd,
     process: Pid,
+    /// Whether the server has ended it.
+    was_ended: AtomicBool,
 }
 
 /// A drive that is held for a block device.
@@ -67,6 +70,7 @@ impl Guard {
             ForkResult::Parent { child } => Ok(Guard {
                 socket: ours,
                 process: child,
+                was_ended: AtomicBool::new(false),
             }),
             ForkResult::Child => {
                 drop(ours);
@@ -90,12 +94,14 @@ impl Guard {
     /// Says that the process lives.
     ///
     /// # Errors
-    /// When the guard has ended.
+    /// When somebody else has ended the guard.
     pub fn beat(&self) -> io::Result<()> {
         // A guard that was stopped must not stop us.
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         match rustix::net::send(&self.socket, &BEAT_BYTES, flags) {
-            Err(error) if error != Errno::AGAIN => Err(error.into()),
+            Err(error) if error != Errno::AGAIN && !self.was_ended.load(Ordering::Relaxed) => {
+                Err(error.into())
+            }
             _ => Ok(()),
         }
     }
@@ -118,6 +124,8 @@ impl Guard {
 
     /// Ends it, and waits for that: the drive is not held by it any more.
     pub(crate) fn end(&self) {
+        // First: the thread that beats may find the guard gone at any moment from now on.
+        self.was_ended.store(true, Ordering::Relaxed);
         if kill(self.process, Signal::SIGKILL).is_ok() {
             let _ = waitpid(self.process, None);
         }

@@ -1,5 +1,5 @@
 //! The name of a block device's link, `/dev/disk/by-id/anabranch-…`: the kernel numbers block devices as they are made,
-//! the link names the drive behind one. udev makes it, by `packaging/65-anabranch.rules`, from a file of properties.
+//! the link names the drive behind one. udev makes it, by `packaging/61-anabranch.rules`, from a file of properties.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -51,7 +51,7 @@ fn plain(word: &str) -> String {
 mod tests {
     use super::*;
 
-    const RULES: &str = include_str!("../../../../packaging/65-anabranch.rules");
+    const RULES: &str = include_str!("../../../../packaging/61-anabranch.rules");
 
     #[test]
     fn a_drives_words_make_a_name_like_udevs_own_and_nothing_else() {

@@ -2,6 +2,7 @@
 
 use std::{
     io::IsTerminal as _,
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -183,13 +184,31 @@ fn ends(server: &mut Server, asked: usize, waits: &mut bool) -> Result<bool> {
     let has_ended = server.stop().map_err(CommandError::work)?;
     if !has_ended && !*waits {
         *waits = true;
+        let block = server.block_device();
         say::line(&format!(
-            "{} is in use: it ends when it is unmounted; a second signal leaves it as it is, and programs wait until it \
+            "{} is in use{}: it ends when it is let go; a second signal leaves it as it is, and programs wait until it \
              is steered again",
-            server.block_device().display()
+            block.display(),
+            users(&block)
         ));
     }
     Ok(has_ended)
+}
+
+/// Mounts, volumes and arrays that use a block device.
+fn users(block: &Path) -> String {
+    let Ok(found) = anabranch_doctor::device("/".as_ref(), block) else {
+        return String::new();
+    };
+    let mounts = found.mounts.iter().map(|mount| mount.place.clone());
+    let users: Vec<String> = mounts
+        .chain(found.holders)
+        .map(|user| printable(&user).into_owned())
+        .collect();
+    if users.is_empty() {
+        return String::new();
+    }
+    format!(" by {}", users.join(", "))
 }
 
 fn greeting(server: &Server, plan: &Plan) -> String {
@@ -199,7 +218,7 @@ fn greeting(server: &Server, plan: &Plan) -> String {
         .metadata
         .and_then(|own| plan.handles.get(usize::from(own)))
     {
-        Some(own) => format!("handles {:?}, {own} of them for metadata", plan.handles),
+        Some(own) => format!("handles {:?}, metadata in {own}", plan.handles),
         None => format!("handles {:?}", plan.handles),
     };
     format!(

@@ -12,6 +12,7 @@
 
 mod below;
 mod between;
+mod booted;
 mod captured;
 mod chain;
 mod collects;

@@ -19,7 +19,7 @@ fn sent(counters: &Value) -> Vec<u64> {
 }
 
 /// A drive of two namespaces, each with four handles.
-fn drive_of_two() -> Served {
+pub fn drive_of_two() -> Served {
     Served::start(&[
         "--device",
         "fdp-8ruh",

@@ -1,0 +1,86 @@
+//! A system with systemd and udev: the units and the rules of the packages at work, as the guides have it.
+
+use std::{fs, path::PathBuf};
+
+use crate::{
+    machine::{Hardware, compiled, program, root, run_whole, text_of},
+    several::drive_of_two,
+};
+
+/// The units and rules of the packages.
+const PACKED: [&str; 3] = [
+    "anabranch-steer@.service",
+    "anabranch-steer.target",
+    "61-anabranch.rules",
+];
+
+#[test]
+fn a_mirror_of_steered_drives_comes_up_at_a_boot_and_ends_in_order() {
+    let served = drive_of_two();
+    let directory = tempfile::tempdir().unwrap();
+    // `scripts/guest-init.sh` starts a file of this name as the first process.
+    let first = directory.path().join("first.sh");
+    fs::write(&first, text_of("booted-first.sh")).unwrap();
+    let packed = PACKED.map(|name| root().join("packaging").join(name));
+    let files: Vec<PathBuf> = program(directory.path())
+        .into_iter()
+        .chain(packed)
+        .chain([compiled("paths", directory.path()), first])
+        .collect();
+    let report = run_whole(
+        &text_of("booted.sh"),
+        900,
+        &served.variables(),
+        Hardware::default(),
+        &files,
+        |_| String::new(),
+    );
+    let links = |name: &str| {
+        let links = report.output(name).lines();
+        let ours = links.filter_map(|link| link.strip_prefix("anabranch-"));
+        ours.map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Each link names the drive behind the block device.
+    let drives = report.output("drives");
+    assert_eq!(links("before-links").len(), 2);
+    for drive in links("before-links") {
+        let its = format!("nvme-{drive}");
+        assert!(drives.lines().any(|line| line == its), "{its}: {drives}");
+    }
+    let alone = report.output("alone");
+    for property in ["Requires=", "After="] {
+        let mut lines = alone.lines();
+        let line = lines.find(|line| line.starts_with(property)).unwrap();
+        assert!(line.contains("anabranch-steer@"), "{alone}");
+    }
+    // Nobody waited for a server until systemd killed it.
+    let ended = report.output("ended");
+    assert!(ended.contains("md0 stopped"), "{ended}");
+    assert!(!ended.contains("anabranch-steer@"), "{ended}");
+    assert!(!report.output("log").contains("watchdog was killed"));
+    // Started again, the array is found on the block devices.
+    for moment in ["before", "after"] {
+        let array = report.output(&format!("{moment}-array"));
+        for word in ["ublkb0[", "ublkb1[", "[UU]"] {
+            assert!(array.contains(word), "{moment}: {array}");
+        }
+    }
+    assert_eq!(links("after-links"), links("before-links"));
+    assert_eq!(report.output("after-sums"), report.output("before-sums"));
+    // A server whose block device is used says by what, and ends once it is let go.
+    assert_eq!(report.output("waits").trim(), "ActiveState=deactivating");
+    assert!(report.output("log").contains("is in use by md0: "));
+    let ends: Vec<&str> = report
+        .sections()
+        .filter(|(name, _)| name.starts_with("end-of-"))
+        .map(|(_, section)| section.output.as_str())
+        .collect();
+    assert_eq!(ends.len(), 2);
+    for end in ends {
+        assert!(end.contains("Result=success"), "{end}");
+        assert!(end.contains("ActiveState=inactive"), "{end}");
+    }
+    assert!(!report.output("nodes").contains("ublkb"));
+    assert_eq!(report.output("kernel").trim(), "");
+    served.stop();
+}

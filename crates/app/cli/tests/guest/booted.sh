@@ -1,0 +1,78 @@
+# A mirror of two steered drives by the guide (docs/steer-stacks.md): units, links, mdadm.conf, fstab. Then all units end, as when a
+# machine is shut down, and start again, as when it boots. The drives stay connected.
+by_id=/dev/disk/by-id
+await_active() { await "$2" sh -c "[ \"\$(systemctl is-active '$1')\" = active ]"; }
+state() {
+    section "$1-array" cat /proc/mdstat
+    section "$1-links" ls $by_id
+    section "$1-sums" sh -c 'cd /data && md5sum direct buffered'
+}
+
+if [ ! -e /state/second ]; then
+    connect
+    printf '#!/bin/sh\nexec /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@"\n' >/usr/bin/anabranch
+    chmod +x /usr/bin/anabranch
+    must cp /job/anabranch-steer@.service /job/anabranch-steer.target /usr/lib/systemd/system/
+    must cp /job/61-anabranch.rules /usr/lib/udev/rules.d/
+    # Before 253 udev did not look into these devices.
+    must sed -i 's/|ublkb\*//' /usr/lib/udev/rules.d/60-persistent-storage.rules
+    # No journal here.
+    must mkdir -p /etc/mdadm /etc/systemd/system/anabranch-steer@.service.d /data
+    printf '[Service]\nStandardError=append:/state/log\n' >/etc/systemd/system/anabranch-steer@.service.d/log.conf
+    must systemctl daemon-reload
+    must udevadm control --reload
+    must udevadm trigger
+    must udevadm settle
+    section drives ls $by_id
+    drives=$(ls $by_id | grep '^nvme-.*_[12]$')
+
+    must mkdir -p /etc/default/anabranch-steer/disk/by-id
+    for drive in $drives; do
+        unit=$(systemd-escape --template anabranch-steer@.service --path disk/by-id/$drive)
+        echo 'OPTIONS=--yes --scheme pcstream-fcfs:samples=0' >/etc/default/anabranch-steer/disk/by-id/$drive
+        must systemctl enable --now "$unit"
+        await 60 test -b "$by_id/anabranch-${drive#nvme-}"
+    done
+    must mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --assume-clean --bitmap=internal $by_id/anabranch-*_[12]
+    await 10 test -b /dev/md0
+    must mkfs.ext4 -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/md0
+    { echo 'DEVICE /dev/disk/by-id/anabranch-*'; mdadm --detail --brief /dev/md0; } >/etc/mdadm/mdadm.conf
+    {
+        echo '/dev/md0  /data  ext4  nofail,x-systemd.requires=anabranch-steer.target  0 2'
+        # A drive alone, as docs/steer-operation.md has it.
+        echo "$by_id/anabranch-${drive#nvme-}  /alone  ext4  nofail,noauto,x-systemd.requires=$unit  0 2"
+    } >/etc/fstab
+    must systemctl daemon-reload
+    section alone systemctl show --property=Requires --property=After alone.mount
+    echo "$unit" >/state/unit
+    must systemctl start data.mount
+    must /job/paths /data direct:5 buffered:3
+    state before
+    : >/state/second
+    dmesg -c >/dev/null
+    must systemctl soft-reboot
+    sleep 600
+    exit 1
+fi
+
+section ended sh -c "dmesg | grep -E 'systemd|md0'"
+await_active data.mount 120
+state after
+must /job/paths /data synced:4
+# In use: the server says by what, and waits.
+unit=$(cat /state/unit)
+must systemctl stop --no-block "$unit"
+await 20 grep 'is in use' /state/log
+section waits systemctl show --property=ActiveState "$unit"
+must systemctl stop data.mount
+must systemctl stop anabranch-steer.target
+must mdadm --stop /dev/md0
+for unit in /etc/systemd/system/anabranch-steer.target.wants/*; do
+    unit=${unit##*/}
+    await 30 sh -c "[ \"\$(systemctl is-active '$unit')\" != deactivating ]"
+    section "end-of-$unit" systemctl show --property=ActiveState --property=Result "$unit"
+done
+section log cat /state/log
+section nodes sh -c 'ls /dev /dev/disk/by-id'
+section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"
+disconnect
