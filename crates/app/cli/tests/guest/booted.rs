@@ -3,38 +3,47 @@
 use std::{fs, path::PathBuf};
 
 use crate::{
-    machine::{Hardware, compiled, program, root, run_whole, text_of},
+    MIB,
+    machine::{Hardware, Report, compiled, program, root, run_whole, text_of},
+    served::Served,
     several::drive_of_two,
 };
 
-/// The units and rules of the packages.
-const PACKED: [&str; 3] = [
-    "anabranch-steer@.service",
-    "anabranch-steer.target",
-    "61-anabranch.rules",
-];
-
-#[test]
-fn a_mirror_of_steered_drives_comes_up_at_a_boot_and_ends_in_order() {
-    let served = drive_of_two();
+/// Runs a script as a service of systemd. `packed` are files of the packages.
+fn booted(script: &str, variables: &[(&str, String)], packed: &[&str]) -> Report {
     let directory = tempfile::tempdir().unwrap();
     // `scripts/guest-init.sh` starts a file of this name as the first process.
     let first = directory.path().join("first.sh");
     fs::write(&first, text_of("booted-first.sh")).unwrap();
-    let packed = PACKED.map(|name| root().join("packaging").join(name));
+    let packed = packed
+        .iter()
+        .map(|name| root().join("packaging").join(name));
     let files: Vec<PathBuf> = program(directory.path())
         .into_iter()
         .chain(packed)
         .chain([compiled("paths", directory.path()), first])
         .collect();
-    let report = run_whole(
-        &text_of("booted.sh"),
+    let script = text_of("booted-prelude.sh") + &text_of(script);
+    let nothing = |_: &str| String::new();
+    run_whole(
+        &script,
         900,
-        &served.variables(),
+        variables,
         Hardware::default(),
         &files,
-        |_| String::new(),
-    );
+        nothing,
+    )
+}
+
+#[test]
+fn a_mirror_of_steered_drives_comes_up_at_a_boot_and_ends_in_order() {
+    let served = drive_of_two();
+    let packed = [
+        "anabranch-steer@.service",
+        "anabranch-steer.target",
+        "61-anabranch.rules",
+    ];
+    let report = booted("booted-array.sh", &served.variables(), &packed);
     let links = |name: &str| {
         let links = report.output(name).lines();
         let ours = links.filter_map(|link| link.strip_prefix("anabranch-"));
@@ -82,5 +91,33 @@ fn a_mirror_of_steered_drives_comes_up_at_a_boot_and_ends_in_order() {
     }
     assert!(!report.output("nodes").contains("ublkb"));
     assert_eq!(report.output("kernel").trim(), "");
+    served.stop();
+}
+
+#[test]
+fn the_units_that_watch_and_record_do_so_with_what_they_may() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "256MiB", "--unit", "8MiB"]);
+    let packed = ["anabranch-watch.service", "anabranch-record@.service"];
+    let report = booted("booted-watch.sh", &served.variables(), &packed);
+    let written = |text: &str| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with("anabranch_watch_written_bytes_total"));
+        let (_, value) = line.unwrap().rsplit_once(' ').unwrap();
+        value.parse::<f64>().unwrap() as u64
+    };
+    assert!(written(report.output("metrics")) >= 8 * MIB);
+    // The file on which it keeps its state, and the snapshot.
+    assert!(report.output("kept").contains("watch.state"));
+    report.json("snapshot");
+    for name in ["watch-end", "record-end"] {
+        let end = report.output(name);
+        assert!(end.contains("Result=success"), "{name}: {end}");
+        assert!(end.contains("ActiveState=inactive"), "{name}: {end}");
+    }
+    // Call paths of a program of another user's image are read in the unit, too.
+    let contexts = report.output("contexts");
+    for call in ["direct", "buffered"] {
+        assert!(contexts.contains(call), "{call}: {contexts}");
+    }
     served.stop();
 }

@@ -1,7 +1,6 @@
 # A mirror of two steered drives by the guide (docs/steer-stacks.md): units, links, mdadm.conf, fstab. Then all units end, as when a
 # machine is shut down, and start again, as when it boots. The drives stay connected.
 by_id=/dev/disk/by-id
-await_active() { await "$2" sh -c "[ \"\$(systemctl is-active '$1')\" = active ]"; }
 state() {
     section "$1-array" cat /proc/mdstat
     section "$1-links" ls $by_id
@@ -10,10 +9,7 @@ state() {
 
 if [ ! -e /state/second ]; then
     connect
-    printf '#!/bin/sh\nexec /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch "$@"\n' >/usr/bin/anabranch
-    chmod +x /usr/bin/anabranch
-    must cp /job/anabranch-steer@.service /job/anabranch-steer.target /usr/lib/systemd/system/
-    must cp /job/61-anabranch.rules /usr/lib/udev/rules.d/
+    installed anabranch-steer@.service anabranch-steer.target 61-anabranch.rules
     # Before 253 udev did not look into these devices.
     must sed -i 's/|ublkb\*//' /usr/lib/udev/rules.d/60-persistent-storage.rules
     # No journal here.
