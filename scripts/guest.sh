@@ -18,13 +18,15 @@ guest=$here/target/guest${GUEST_KERNEL:+-$GUEST_KERNEL}
 # kernel is new enough for block write streams (6.16).
 suite=trixie
 kernel_suite=${GUEST_KERNEL:-trixie-backports}
-packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm mount btrfs-progs systemd udev util-linux)
+packages=(busybox-static nvme-cli fio e2fsprogs xfsprogs f2fs-tools kmod libc-bin ktls-utils keyutils lvm2 mdadm mount btrfs-progs systemd udev util-linux bash)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/sbin/mkfs.xfs usr/sbin/xfs_repair
     usr/sbin/mkfs.f2fs usr/sbin/fsck.f2fs usr/sbin/xfs_io usr/sbin/tlshd usr/bin/keyctl
     usr/sbin/lvm usr/sbin/dmsetup usr/sbin/mdadm usr/sbin/losetup usr/sbin/mkfs.btrfs usr/bin/mount usr/bin/umount
     # Where a job has systemd as the first process; what it loads by name.
     usr/lib/systemd/systemd{,-executor,-shutdown,-fsck} usr/sbin/fsck usr/lib/systemd/system-generators/systemd-fstab-generator
-    usr/bin/systemctl usr/bin/systemd-escape usr/bin/udevadm usr/lib/x86_64-linux-gnu/libkmod.so.2)
+    usr/bin/systemctl usr/bin/systemd-{escape,run} usr/bin/udevadm usr/lib/x86_64-linux-gnu/libkmod.so.2
+    # What the script that lets volumes go at a shutdown runs.
+    usr/bin/{bash,lsblk,findmnt,mountpoint})
 modules=(virtio_pci virtio_net virtio_blk nvme-tcp nvme ublk_drv null_blk)
 # What a host asks for by name that authenticates or encrypts, where it is a module: groups, hashes, ciphers, TLS of the kernel.
 security=(dh_generic hmac sha256_generic sha512_generic tls gcm ccm aesni_intel)
@@ -118,6 +120,7 @@ copy_programs() {
         done
     done
     cp -a "$tree/usr/lib/systemd/system" "$tree/usr/lib/systemd/system-shutdown" "$to/usr/lib/systemd/"
+    install "$tree/usr/sbin/blkdeactivate" "$to/usr/sbin/"
     install -D -m 644 -t "$to/usr/lib/udev/rules.d" "$tree"/usr/lib/udev/rules.d/*
     ln -s ../../bin/udevadm "$to/usr/lib/systemd/systemd-udevd"
     ln -s mke2fs "$to/usr/sbin/mkfs.ext4"; ln -s e2fsck "$to/usr/sbin/fsck.ext4"

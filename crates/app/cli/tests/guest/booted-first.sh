@@ -4,7 +4,8 @@ printf 'root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n' >/etc/pa
 printf 'root:x:0:\nnogroup:x:65534:\n' >/etc/group
 : >/etc/fstab
 : >/etc/os-release
-ln -s ../bin/true /usr/bin/systemd-tty-ask-password-agent
+printf '#!/bin/sh\n' >/usr/bin/systemd-tty-ask-password-agent
+chmod +x /usr/bin/systemd-tty-ask-password-agent
 ln -s ../bin/modprobe /usr/sbin/modprobe
 : >/etc/machine-id
 echo guest >/etc/hostname

@@ -121,3 +121,21 @@ fn the_units_that_watch_and_record_do_so_with_what_they_may() {
     }
     served.stop();
 }
+
+#[test]
+fn a_volume_on_a_steered_drive_comes_up_at_a_boot_and_ends_in_order() {
+    let served = Served::start(&["--device", "fdp-8ruh", "--size", "256MiB", "--unit", "8MiB"]);
+    let packed = ["anabranch-steer@.service", "61-anabranch.rules"];
+    let report = booted("booted-volume.sh", &served.variables(), &packed);
+    assert!(report.output("filter").contains("global_filter"));
+    let ended = report.output("ended");
+    assert!(!ended.contains("anabranch-steer@"), "{ended}");
+    for moment in ["before", "after"] {
+        let volumes = report.output(&format!("{moment}-volumes"));
+        let words: Vec<&str> = volumes.split_whitespace().collect();
+        assert_eq!(words, ["/dev/ublkb0", "group"], "{moment}");
+    }
+    assert_eq!(report.output("after-sums"), report.output("before-sums"));
+    assert_eq!(report.output("kernel").trim(), "");
+    served.stop();
+}

@@ -1,0 +1,57 @@
+# A volume of LVM on a steered drive by the guides: unit, LVM's filter as `doctor` prints it, fstab. Then all units end, as when a
+# machine is shut down, and start again, as when it boots. The drive stays connected.
+state() {
+    section "$1-volumes" lvm pvs --noheadings -o pv_name,vg_name
+    section "$1-sums" sh -c 'cd /data && md5sum direct buffered'
+}
+
+if [ ! -e /state/second ]; then
+    connect
+    must modprobe dm_mod
+    installed anabranch-steer@.service 61-anabranch.rules
+    must mkdir -p /etc/lvm /data /etc/systemd/system/anabranch-steer@.service.d
+    printf '[Service]\nStandardError=append:/state/log\n' >/etc/systemd/system/anabranch-steer@.service.d/log.conf
+    # LVM's own configuration, as it is without a file.
+    : >/etc/lvm/lvm.conf
+    must systemctl daemon-reload
+    # Debian enables it with LVM.
+    must systemctl enable --now blk-availability
+    must udevadm control --reload
+    must udevadm trigger
+    must udevadm settle
+    drive=$(ls /dev/disk/by-id | grep '^nvme-.*_1$')
+    unit=$(systemd-escape --template anabranch-steer@.service --path disk/by-id/$drive)
+    must mkdir -p /etc/default/anabranch-steer/disk/by-id
+    echo 'OPTIONS=--yes' >/etc/default/anabranch-steer/disk/by-id/$drive
+    must systemctl enable --now "$unit"
+    block=/dev/disk/by-id/anabranch-${drive#nvme-}
+    await 60 test -b "$block"
+    must lvm pvcreate -q -y "$block"
+    section doctor anabranch doctor /dev/nvme0n1
+    anabranch doctor /dev/nvme0n1 2>&1 | sed -n 's/.*\(devices { global_filter = .*\)/\1/p' >>/etc/lvm/lvm.conf
+    section filter cat /etc/lvm/lvm.conf
+    must lvm vgcreate -q group "$block"
+    must lvm lvcreate -q -y -L 48M -n data group
+    must mkfs.ext4 -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/group/data
+    echo "/dev/group/data  /data  ext4  nofail,x-systemd.requires=$unit  0 2" >/etc/fstab
+    must systemctl daemon-reload
+    must systemctl start data.mount
+    must /job/paths /data direct:5 buffered:3
+    state before
+    echo "$unit" >/state/unit
+    : >/state/second
+    dmesg -c >/dev/null
+    must systemctl soft-reboot
+    sleep 600
+    exit 1
+fi
+
+section ended sh -c "dmesg | grep -E 'systemd|group|dm-'"
+section log cat /state/log
+await_active data.mount 120
+state after
+must systemctl stop data.mount
+must lvm vgchange -q -an group
+must systemctl stop "$(cat /state/unit)"
+section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"
+disconnect
