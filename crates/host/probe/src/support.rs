@@ -194,6 +194,7 @@ mod tests {
             sees_reads: true,
             sees_renames: true,
             sees_remaps: true,
+            sees_redirtied: true,
             sees_direct_files: true,
             queued_flag: None,
         };

@@ -238,7 +238,18 @@ mod tests {
         Guard {
             socket,
             process: Pid::from_raw(i32::MAX),
+            was_ended: AtomicBool::new(false),
         }
+    }
+
+    #[test]
+    fn a_guard_that_is_gone_is_told_unless_the_server_has_ended_it() {
+        let (ours, its) = pair(Duration::from_millis(1)).unwrap();
+        let guard = guard_of(ours);
+        drop(its);
+        assert!(guard.beat().is_err());
+        guard.end();
+        assert!(guard.beat().is_ok());
     }
 
     #[test]

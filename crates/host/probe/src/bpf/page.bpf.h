@@ -95,4 +95,39 @@ static __always_inline __u64 page_writer(const struct file_key *file, __u64 inde
 	return 0;
 }
 
+/* Folios that threads are about to mark as dirty again: our choice. */
+#define REDIRTIED 64
+
+/* Each the mix of a folio and the thread, or 0. */
+static __u64 redirtied[REDIRTIED];
+static __u32 met_redirtied; /* how often there was one */
+
+/*
+ * Whoever writes a folio out and cannot write all of it yet (a file system that
+ * has no room before the next commit, say) marks it as dirty again. Nobody has
+ * written to it: it keeps its writer.
+ */
+static __always_inline int note_redirtied(__u64 folio)
+{
+	__u64 folio_and_thread = mix(folio, bpf_get_current_pid_tgid());
+
+	redirtied[folio_and_thread & (REDIRTIED - 1)] = folio_and_thread;
+	met_redirtied++;
+	return 0;
+}
+
+static __always_inline bool is_redirtied(__u64 folio)
+{
+	if (!met_redirtied)
+		return false;
+
+	__u64 folio_and_thread = mix(folio, bpf_get_current_pid_tgid());
+	__u64 *place = &redirtied[folio_and_thread & (REDIRTIED - 1)];
+
+	if (*place != folio_and_thread)
+		return false;
+	*place = 0;
+	return true;
+}
+
 #endif

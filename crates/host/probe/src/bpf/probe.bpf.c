@@ -117,53 +117,20 @@ static __always_inline struct file_key key_of_mapping(struct address_space *mapp
 	return (struct file_key){ .ino = inode->i_ino, .generation = inode->i_generation, .dev = inode->i_sb->s_dev };
 }
 
-/* Folios that threads are about to mark again: our choice. */
-#define REDIRTIED 64
-
-/* Each the mix of a folio and the thread, or 0. */
-static __u64 redirtied[REDIRTIED];
-static __u32 met_redirtied; /* how often there was one */
-
-/*
- * Whoever writes a folio out and cannot write all of it yet (a file system that
- * has no room before the next commit, say) marks it as dirty again. Nobody has
- * written to it: it keeps its writer.
- */
 SEC("kprobe/folio_redirty_for_writepage")
 int on_redirty(struct pt_regs *regs)
 {
-	__u64 folio_and_thread = mix(FUNCTION_ARGUMENT_2(regs), bpf_get_current_pid_tgid());
-
-	redirtied[folio_and_thread & (REDIRTIED - 1)] = folio_and_thread;
-	met_redirtied++;
-	return 0;
-}
-
-static __always_inline bool is_redirtied(struct folio *folio)
-{
-	if (!met_redirtied)
-		return false;
-
-	__u64 folio_and_thread = mix(address_of(folio), bpf_get_current_pid_tgid());
-	__u64 *place = &redirtied[folio_and_thread & (REDIRTIED - 1)];
-
-	if (*place != folio_and_thread)
-		return false;
-	*place = 0;
-	return true;
+	return note_redirtied(FUNCTION_ARGUMENT_2(regs));
 }
 
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(on_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	if (!mapping)
-		return 0;
-
 	/*
 	 * This runs for each page that is made dirty on the machine. A block
 	 * device's own pages are on no file system of a device.
 	 */
-	if (!holds_mapping(mapping) || is_redirtied(folio))
+	if (!mapping || !holds_mapping(mapping) || is_redirtied(address_of(folio)))
 		return 0;
 
 	struct scratch *scratch = scratch_of(SLOT_DIRTY);
