@@ -127,3 +127,31 @@ fn a_mirror_of_steered_drives_outlives_a_killed_server_and_a_failed_member() {
     assert!(others >= 12 * MIB, "{rebuilt:?}");
     served.stop();
 }
+
+#[test]
+fn a_drive_that_dies_under_a_mirror_is_replaced_and_no_write_is_lost() {
+    const OTHER: &str = "nqn.2014-08.org.example:other";
+    let drive = ["--device", "fdp-8ruh", "--size", "256MiB", "--unit", "8MiB"];
+    let served = Served::start(&drive);
+    let other = Served::start(&[&drive[..], &["--nqn", OTHER]].concat());
+    let mut variables = served.variables();
+    variables.push(("OTHER_PORT", other.address().port().to_string()));
+    variables.push(("OTHER", OTHER.to_owned()));
+    variables.push(("AMOUNT", amount(24, 200) + "M"));
+    let report = steered_by("array-dies.sh", &variables, |_| String::new());
+    eprintln!(
+        "longest write as the drive goes: {} ms; the server of the drive: {}",
+        longest_write_ms(&report, "load"),
+        report.section("let-go").output
+    );
+    // Programs saw no error, and the array goes on without the drive.
+    for name in ["load", "checked-0", "checked-1"] {
+        report.output(name);
+    }
+    assert!(report.output("degraded").contains("[U_]"));
+    // The server of a drive that is gone can be ended, and its block device goes with it.
+    assert!(!report.output("nodes").contains("ublkb1"));
+    assert_eq!(report.output("sums-0"), report.output("sums-1"));
+    served.stop();
+    other.stop();
+}

@@ -17,7 +17,7 @@ use nix::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The subsystem's name.
+/// The subsystem's name, where a test gives no other.
 pub const SUBSYSTEM: &str = "nqn.2014-08.org.example:guest";
 /// Longest wait for the target to begin or end.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -124,9 +124,10 @@ fn spawn(arguments: &[String], directory: &TempDir, port: u16) -> (Child, u16) {
         "KILL",
         env!("CARGO_BIN_EXE_anabranch"),
         "serve",
-        "--nqn",
-        SUBSYSTEM,
     ]);
+    if !arguments.iter().any(|word| word == "--nqn") {
+        command.args(["--nqn", SUBSYSTEM]);
+    }
     command
         .arg("--listen")
         .arg(format!("127.0.0.1:{port}"))
