@@ -52,6 +52,16 @@ await_active data.mount 120
 state after
 must systemctl stop data.mount
 must lvm vgchange -q -an group
-must systemctl stop "$(cat /state/unit)"
+unit=$(cat /state/unit)
+must systemctl stop "$unit"
+# The drive goes, and comes back.
+disconnect
+connect
+await_active "$unit" 60
+section again systemctl is-active "$unit"
+# Its volumes are there again, and are let go.
+await 30 test -e /dev/group/data
+must lvm vgchange -q -an group
+must systemctl stop "$unit"
 section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"
 disconnect

@@ -136,6 +136,7 @@ fn a_volume_on_a_steered_drive_comes_up_at_a_boot_and_ends_in_order() {
         assert_eq!(words, ["/dev/ublkb0", "group"], "{moment}");
     }
     assert_eq!(report.output("after-sums"), report.output("before-sums"));
+    report.output("again");
     assert_eq!(report.output("kernel").trim(), "");
     served.stop();
 }
