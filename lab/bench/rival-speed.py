@@ -8,9 +8,9 @@ ANABRANCH is the command, built for release. Each rival gets the same single-pag
   SWIG). A drive of so many units of 1,024 pages is filled in order and overwritten ten times at random; 15 % of the
   flash is spare, one stream, greedy victims. Raw page numbers, for both.
 - SSDSIMUL is sungkyun123/MiDAS-Simulation, as its Makefile builds it. A drive of 2 GB in 512 units of 4 MiB, filled
-  in order twice (once by itself, before it reads its trace) and overwritten ten times by a Zipf law of exponent 0.99,
-  greedy victims. Lines of text for it, raw page numbers for us. Its process waits for most of a minute; its processor's
-  time is compared.
+  in order twice (once by itself, before it reads its trace) and overwritten ten times by a Zipf law of exponent 0.99;
+  both choose the last group's victims by cost and benefit. Lines of text for it, raw page numbers for us. Its process
+  waits for most of a minute; its processor's time is compared.
 
 Prints a table in CSV, the data of docs/results/speed.md: medians of the rounds, and the least and most of the paired
 ratios. Reading the file is in all.
@@ -85,7 +85,7 @@ def beside_midas(command: str, rival: str, folder: Path, gigabytes: int):
         file.writelines(f"{index * 1e-6:.6f} 1 {page} {PAGE_BYTES}\n" for index, page in enumerate(numbers))
     ours = replay(command, trace, pages, 100 * ((gigabytes << 30) / (pages * PAGE_BYTES) - 1), "midas")
     waf = lambda told: float(told.split("TOTAL WAF: ")[1].split()[0])  # noqa: E731
-    return ours, [rival, str(lines), "greedy", str(gigabytes), "4"], f"{gigabytes} GB", waf
+    return ours, [rival, str(lines), "cost-benefit", str(gigabytes), "4"], f"{gigabytes} GB", waf
 
 
 def replay(command: str, trace: Path, pages: int, percent: float, scheme: str) -> list[str]:
