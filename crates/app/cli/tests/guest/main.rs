@@ -22,6 +22,7 @@ mod doctor;
 mod exported;
 mod faults;
 mod hints;
+mod hypervisor;
 mod machine;
 mod page;
 mod passed;
