@@ -27,7 +27,7 @@ if [ ! -e /state/second ]; then
         unit=$(systemd-escape --template anabranch-steer@.service --path disk/by-id/$drive)
         echo 'OPTIONS=--yes --scheme pcstream-fcfs:samples=0' >/etc/default/anabranch-steer/disk/by-id/$drive
         must systemctl enable --now "$unit"
-        await 60 test -b "$by_id/anabranch-${drive#nvme-}"
+        await 180 test -b "$by_id/anabranch-${drive#nvme-}"
     done
     must mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --assume-clean --bitmap=internal $by_id/anabranch-*_[12]
     await 10 test -b /dev/md0
@@ -52,20 +52,20 @@ if [ ! -e /state/second ]; then
 fi
 
 section ended sh -c "dmesg | grep -E 'systemd|md0'"
-await_active data.mount 120
+await_active data.mount 240
 state after
 must /job/paths /data synced:4
 # In use: the server says by what, and waits.
 unit=$(cat /state/unit)
 must systemctl stop --no-block "$unit"
-await 20 grep 'is in use' /state/log
+await 60 grep 'is in use' /state/log
 section waits systemctl show --property=ActiveState "$unit"
 must systemctl stop data.mount
 must systemctl stop anabranch-steer.target
 must mdadm --stop /dev/md0
 for unit in /etc/systemd/system/anabranch-steer.target.wants/*; do
     unit=${unit##*/}
-    await 30 sh -c "[ \"\$(systemctl is-active '$unit')\" != deactivating ]"
+    await 90 sh -c "[ \"\$(systemctl is-active '$unit')\" != deactivating ]"
     section "end-of-$unit" systemctl show --property=ActiveState --property=Result "$unit"
 done
 section log cat /state/log

@@ -25,7 +25,7 @@ if [ ! -e /state/second ]; then
     echo 'OPTIONS=--yes' >/etc/default/anabranch-steer/disk/by-id/$drive
     must systemctl enable --now "$unit"
     block=/dev/disk/by-id/anabranch-${drive#nvme-}
-    await 60 test -b "$block"
+    await 180 test -b "$block"
     must lvm pvcreate -q -y "$block"
     section doctor anabranch doctor /dev/nvme0n1
     anabranch doctor /dev/nvme0n1 2>&1 | sed -n 's/.*\(devices { global_filter = .*\)/\1/p' >>/etc/lvm/lvm.conf
@@ -48,7 +48,7 @@ fi
 
 section ended sh -c "dmesg | grep -E 'systemd|group|dm-'"
 section log cat /state/log
-await_active data.mount 120
+await_active data.mount 240
 state after
 must systemctl stop data.mount
 must lvm vgchange -q -an group
@@ -57,10 +57,10 @@ must systemctl stop "$unit"
 # The drive goes, and comes back.
 disconnect
 connect
-await_active "$unit" 60
+await_active "$unit" 180
 section again systemctl is-active "$unit"
 # Its volumes are there again, and are let go.
-await 30 test -e /dev/group/data
+await 90 test -e /dev/group/data
 must lvm vgchange -q -an group
 must systemctl stop "$unit"
 section kernel sh -c "dmesg | grep -E 'I/O error|EXT4-fs error|Buffer I/O|hung'; true"

@@ -27,7 +27,7 @@ fn booted(script: &str, variables: &[(&str, String)], packed: &[&str]) -> Report
     let nothing = |_: &str| String::new();
     run_whole(
         &script,
-        900,
+        1800,
         variables,
         Hardware::default(),
         &files,
