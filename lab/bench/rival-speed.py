@@ -115,7 +115,7 @@ def main() -> None:
     words.add_argument("--rounds", type=int, default=7)
     asked = words.parse_args()
     rivals = [("ssl-ftlsim", asked.ftlsim, beside_ftlsim, size) for size in (256, 1024, 4096)]
-    rivals += [("MiDAS", asked.midas, beside_midas, size) for size in (2,)]
+    rivals.append(("MiDAS", asked.midas, beside_midas, 2))
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(HEAD)
     for name, rival, beside, size in rivals:

@@ -8,7 +8,6 @@ use std::{
 };
 
 use anabranch_nvme_host::Written;
-use anabranch_report::printable;
 use anabranch_steer::Server;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::iterator::Signals;
@@ -67,7 +66,7 @@ impl Session<'_> {
         files: ReportFiles,
     ) -> Result {
         self.models.forget()?;
-        say::line(&printable(&greeting(&self.server, self.plan)));
+        say::line(&greeting(&self.server, self.plan));
         if let Some(metrics) = &self.metrics {
             say::print_note(&format!("metrics at http://{}/metrics", metrics.address()));
         }
@@ -201,10 +200,7 @@ fn users(block: &Path) -> String {
         return String::new();
     };
     let mounts = found.mounts.iter().map(|mount| mount.place.clone());
-    let users: Vec<String> = mounts
-        .chain(found.holders)
-        .map(|user| printable(&user).into_owned())
-        .collect();
+    let users: Vec<String> = mounts.chain(found.holders).collect();
     if users.is_empty() {
         return String::new();
     }

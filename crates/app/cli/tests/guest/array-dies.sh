@@ -8,17 +8,11 @@ other() {
 other
 modprobe raid1
 must mount -t bpf bpf /sys/fs/bpf
-# A server of its own for a drive, by its number.
-serve_one() {
-    : >"/tmp/error-$1"
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "/dev/ng$1n1" --json --shadow off \
-        --scheme pcstream-fcfs:samples=0 --yes >"/tmp/steered-$1" 2>"/tmp/error-$1" &
-    last=$!
-    await_word 90 ublkb "/tmp/error-$1" $last 'no server'
-}
-serve_one 0
+# Of a drive, by its number.
+serve_drive() { serve_one "$1" "/dev/ng$1n1" --yes --scheme pcstream-fcfs:samples=0; }
+serve_drive 0
 first=$last
-serve_one 1
+serve_drive 1
 second=$last
 must mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --metadata=1.0 --assume-clean --bitmap=internal /dev/ublkb0 /dev/ublkb1
 await 10 test -b /dev/md0
@@ -44,7 +38,7 @@ section nodes ls /dev
 
 other
 must blkdiscard -f /dev/nvme1n1
-serve_one 1
+serve_drive 1
 second=$last
 must mdadm /dev/md0 --add /dev/ublkb1
 await 180 grep -q '\[UU\]' /proc/mdstat

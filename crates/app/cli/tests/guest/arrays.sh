@@ -3,17 +3,11 @@ connect
 await 10 test -b /dev/nvme0n2
 modprobe raid1
 must mount -t bpf bpf /sys/fs/bpf
-# A server of its own for a namespace, by its number, and by a scheme.
-serve_one() {
-    : >"/tmp/error-$1"
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "/dev/ng0n$1" --json --shadow off \
-        --scheme "${2:-pcstream-fcfs:samples=0}" --yes >"/tmp/steered-$1" 2>"/tmp/error-$1" &
-    last=$!
-    await_word 90 ublkb "/tmp/error-$1" $last 'no server'
-}
-serve_one 1
+# Of a namespace, by its number.
+serve_namespace() { serve_one "$1" "/dev/ng0n$1" --yes --scheme "${2:-pcstream-fcfs:samples=0}"; }
+serve_namespace 1
 first=$last
-serve_one 2
+serve_namespace 2
 second=$last
 must mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --metadata=1.0 --assume-clean --bitmap=internal /dev/ublkb0 /dev/ublkb1
 await 10 test -b /dev/md0
@@ -26,7 +20,7 @@ fio --name=load --directory=/mnt --rw=randwrite --bs=16k --size=8M --io_size="$A
 load=$!
 usleep 1500000
 kill -9 $first
-serve_one 1
+serve_namespace 1
 first=$last
 wait $load
 loaded=$?
@@ -43,7 +37,7 @@ section let-go sh -c "cat /tmp/error-2; exit $?"
 # Another drive in its place. What md's thread writes, which rebuilds, has a handle of its own by a rule.
 must blkdiscard -f /dev/nvme0n2
 printf '[[rule]]\nrole = "md_raid"\nstream = 2\n' >/tmp/rebuild.toml
-serve_one 2 manual:rules=/tmp/rebuild.toml
+serve_namespace 2 manual:rules=/tmp/rebuild.toml
 second=$last
 must mdadm /dev/md0 --add /dev/ublkb1
 await 180 grep -q '\[UU\]' /proc/mdstat

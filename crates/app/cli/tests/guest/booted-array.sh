@@ -7,27 +7,15 @@ state() {
     section "$1-sums" sh -c 'cd /data && md5sum direct buffered'
 }
 
-if [ ! -e /state/second ]; then
+if [ ! -e /state/unit ]; then
     connect
-    installed anabranch-steer@.service anabranch-steer.target 61-anabranch.rules
     # Before 253 udev did not look into these devices.
     must sed -i 's/|ublkb\*//' /usr/lib/udev/rules.d/60-persistent-storage.rules
-    # No journal here.
-    must mkdir -p /etc/mdadm /etc/systemd/system/anabranch-steer@.service.d /data
-    printf '[Service]\nStandardError=append:/state/log\n' >/etc/systemd/system/anabranch-steer@.service.d/log.conf
-    must systemctl daemon-reload
-    must udevadm control --reload
-    must udevadm trigger
-    must udevadm settle
+    must mkdir -p /etc/mdadm /data
+    installed anabranch-steer@.service anabranch-steer.target 61-anabranch.rules
     section drives ls $by_id
-    drives=$(ls $by_id | grep '^nvme-.*_[12]$')
-
-    must mkdir -p /etc/default/anabranch-steer/disk/by-id
-    for drive in $drives; do
-        unit=$(systemd-escape --template anabranch-steer@.service --path disk/by-id/$drive)
-        echo 'OPTIONS=--yes --scheme pcstream-fcfs:samples=0' >/etc/default/anabranch-steer/disk/by-id/$drive
-        must systemctl enable --now "$unit"
-        await 180 test -b "$by_id/anabranch-${drive#nvme-}"
+    for drive in $(ls $by_id | grep '^nvme-.*_[12]$'); do
+        steered "$drive" '--yes --scheme pcstream-fcfs:samples=0'
     done
     must mdadm --create /dev/md0 --run --level=1 --raid-devices=2 --assume-clean --bitmap=internal $by_id/anabranch-*_[12]
     await 10 test -b /dev/md0
@@ -36,19 +24,14 @@ if [ ! -e /state/second ]; then
     {
         echo '/dev/md0  /data  ext4  nofail,x-systemd.requires=anabranch-steer.target  0 2'
         # A drive alone, as docs/steer-operation.md has it.
-        echo "$by_id/anabranch-${drive#nvme-}  /alone  ext4  nofail,noauto,x-systemd.requires=$unit  0 2"
+        echo "$block  /alone  ext4  nofail,noauto,x-systemd.requires=$unit  0 2"
     } >/etc/fstab
     must systemctl daemon-reload
     section alone systemctl show --property=Requires --property=After alone.mount
-    echo "$unit" >/state/unit
     must systemctl start data.mount
     must /job/paths /data direct:5 buffered:3
     state before
-    : >/state/second
-    dmesg -c >/dev/null
-    must systemctl soft-reboot
-    sleep 600
-    exit 1
+    reboot_softly
 fi
 
 section ended sh -c "dmesg | grep -E 'systemd|md0'"
@@ -58,7 +41,7 @@ must /job/paths /data synced:4
 # In use: the server says by what, and waits.
 unit=$(cat /state/unit)
 must systemctl stop --no-block "$unit"
-await 60 grep 'is in use' /state/log
+await 60 grep 'is in use by md0' /state/log
 section waits systemctl show --property=ActiveState "$unit"
 must systemctl stop data.mount
 must systemctl stop anabranch-steer.target

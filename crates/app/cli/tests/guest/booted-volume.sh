@@ -5,27 +5,16 @@ state() {
     section "$1-sums" sh -c 'cd /data && md5sum direct buffered'
 }
 
-if [ ! -e /state/second ]; then
+if [ ! -e /state/unit ]; then
     connect
     must modprobe dm_mod
-    installed anabranch-steer@.service 61-anabranch.rules
-    must mkdir -p /etc/lvm /data /etc/systemd/system/anabranch-steer@.service.d
-    printf '[Service]\nStandardError=append:/state/log\n' >/etc/systemd/system/anabranch-steer@.service.d/log.conf
+    must mkdir -p /etc/lvm /data
     # LVM's own configuration, as it is without a file.
     : >/etc/lvm/lvm.conf
-    must systemctl daemon-reload
     # Debian enables it with LVM.
     must systemctl enable --now blk-availability
-    must udevadm control --reload
-    must udevadm trigger
-    must udevadm settle
-    drive=$(ls /dev/disk/by-id | grep '^nvme-.*_1$')
-    unit=$(systemd-escape --template anabranch-steer@.service --path disk/by-id/$drive)
-    must mkdir -p /etc/default/anabranch-steer/disk/by-id
-    echo 'OPTIONS=--yes' >/etc/default/anabranch-steer/disk/by-id/$drive
-    must systemctl enable --now "$unit"
-    block=/dev/disk/by-id/anabranch-${drive#nvme-}
-    await 180 test -b "$block"
+    installed anabranch-steer@.service 61-anabranch.rules
+    steered "$(ls /dev/disk/by-id | grep '^nvme-.*_1$')" --yes
     must lvm pvcreate -q -y "$block"
     section doctor anabranch doctor /dev/nvme0n1
     anabranch doctor /dev/nvme0n1 2>&1 | sed -n 's/.*\(devices { global_filter = .*\)/\1/p' >>/etc/lvm/lvm.conf
@@ -38,12 +27,7 @@ if [ ! -e /state/second ]; then
     must systemctl start data.mount
     must /job/paths /data direct:5 buffered:3
     state before
-    echo "$unit" >/state/unit
-    : >/state/second
-    dmesg -c >/dev/null
-    must systemctl soft-reboot
-    sleep 600
-    exit 1
+    reboot_softly
 fi
 
 section ended sh -c "dmesg | grep -E 'systemd|group|dm-'"

@@ -116,15 +116,16 @@ fn a_mirror_of_steered_drives_outlives_a_killed_server_and_a_failed_member() {
     assert!(report.output("both-work").contains("[UU]"));
     assert_eq!(report.output("sums-1"), report.output("sums-2"));
     assert_eq!(report.output("kernel").trim(), "");
-    // All of the array was written to the new member, in the handle of the rule for md's thread. A mirror's writes by other
-    // threads, meanwhile and later, are in others.
+    // All of the array was written to the new member, in the handle of the rule for md's thread but for what it writes before
+    // it is known: 2 MiB on a busy machine. A mirror's writes by other threads, meanwhile and later, are in others.
     let array_bytes: u64 = report.output("array-bytes").trim().parse().unwrap();
     let rebuilt = data(&report.json("steered-2"));
     eprintln!("bytes of each handle of the new member: {rebuilt:?}");
     let own = rebuilt[2];
     let others = rebuilt.iter().sum::<u64>() - own;
-    assert!(own.abs_diff(array_bytes) < MIB, "{own} of {array_bytes}");
-    assert!(others >= 12 * MIB, "{rebuilt:?}");
+    assert!(own + others >= array_bytes, "{rebuilt:?}");
+    assert!(own >= array_bytes / 32 * 31, "{own} of {array_bytes}");
+    assert!(own <= array_bytes && others >= 12 * MIB, "{rebuilt:?}");
     served.stop();
 }
 

@@ -1,16 +1,12 @@
 # Two namespaces of a drive, each with handles of its own, steered at once by a server each, under load on both.
 connect
 await 10 test -b /dev/nvme0n2
-second() {
-    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "$1" --json --shadow off --scheme dac >"/tmp/steered-$2" 2>"/tmp/error-$2" &
-    await_word 90 ublkb "/tmp/error-$2" $! 'no server'
-}
 # The kernel numbers namespaces as it finds them.
 section number cat /sys/block/nvme0n1/nsid
-second /dev/ng0n1 1
-first=$!
-second /dev/ng0n2 2
-other=$!
+serve_one 1 /dev/ng0n1 --scheme dac
+first=$last
+serve_one 2 /dev/ng0n2 --scheme dac
+other=$last
 loaded() {
     must mkfs.ext4 -q "/dev/ublkb$1"
     mkdir "/tmp/place-$1"

@@ -8,6 +8,18 @@ steer() {
     await_word 90 ublkb0 /tmp/steer_error $server 'no server'
 }
 
+# A server of its own for one of several drives: a number for its files, the drive, and options.
+serve_one() {
+    number=$1
+    drive=$2
+    shift 2
+    : >"/tmp/error-$number"
+    /job/ld-linux-x86-64.so.2 --library-path /job /job/anabranch steer --device "$drive" --json --shadow off "$@" \
+        >"/tmp/steered-$number" 2>"/tmp/error-$number" &
+    last=$!
+    await_word 90 ublkb "/tmp/error-$number" $last 'no server'
+}
+
 # Ends it, and waits for that.
 unsteer() {
     : >/tmp/steer_error
