@@ -110,6 +110,11 @@ pub trait Assign: Send {
     /// scheme learns here that whatever those pages held before has died.
     fn assign(&mut self, write: &Write) -> StreamId;
 
+    /// The stream of all writes, where the scheme has no other: it need not be asked then, nor learns of what dies.
+    fn only_stream(&self) -> Option<StreamId> {
+        None
+    }
+
     /// Pages about to be written one by one: a scheme with tables by page reads them now, one after the other, so that
     /// their cache misses overlap. Changes nothing.
     fn prefetch(&self, _pages: &[u32]) {}

@@ -90,6 +90,11 @@ impl Policy {
         Ok(())
     }
 
+    /// The stream of all writes, if the host half has no other ([`Assign::only_stream`]).
+    pub fn only_stream(&self) -> Option<StreamId> {
+        self.host().only_stream()
+    }
+
     /// Tells the host half of pages about to be written one by one ([`Assign::prefetch`]).
     pub fn prefetch(&self, pages: &[u32]) {
         self.host().prefetch(pages);

@@ -4,6 +4,7 @@ mod announced;
 #[cfg(test)]
 mod host_collects;
 mod rehearsal;
+mod single_pages;
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -332,7 +333,11 @@ impl Lane {
         if self.policy.looks_ahead() {
             return self.apply_announced(ios);
         }
+        let only_stream = self.policy.only_stream().filter(|_| self.is_plain());
         ios.chunks(AHEAD).try_for_each(|ios| {
+            if let Some(stream) = only_stream.filter(|_| self.gather_single_pages(ios)) {
+                return self.write_single_pages(ios.len(), stream);
+            }
             self.prefetch(ios);
             ios.iter().try_for_each(|io| self.apply(io))
         })

@@ -110,6 +110,7 @@ impl Source {
     }
 
     /// Counts one request.
+    #[inline]
     pub fn count(&mut self, io: &Io) {
         if self.records == 0 {
             self.first_ns = io.time_ns;
@@ -124,6 +125,7 @@ impl Source {
         }
     }
 
+    #[inline]
     fn count_write(&mut self, io: &Io) {
         self.write_bytes += io.length_bytes;
         if io.hint > WriteHint::None {

@@ -58,6 +58,19 @@ impl Pages {
         }
     }
 
+    /// Whether a request touches one page, and that one is the drive's.
+    #[inline]
+    pub fn is_within_one(&self, io: &Io) -> bool {
+        let page = self.page_of(io.offset_bytes);
+        let last_byte = io
+            .offset_bytes
+            .saturating_add(io.length_bytes)
+            .wrapping_sub(1);
+        (io.length_bytes > 0)
+            & (self.page_of(last_byte) == page)
+            & (page < u64::from(self.logical_pages))
+    }
+
     /// The first page that begins at a byte or behind it.
     #[inline]
     fn page_from(&self, byte: u64) -> u64 {

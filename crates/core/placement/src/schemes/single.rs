@@ -17,6 +17,10 @@ impl Assign for Single {
     fn assign(&mut self, _write: &Write) -> StreamId {
         StreamId::DEFAULT
     }
+
+    fn only_stream(&self) -> Option<StreamId> {
+        Some(StreamId::DEFAULT)
+    }
 }
 
 /// The entry `baseline` of the catalogue, which has no parameters.
