@@ -232,6 +232,11 @@ impl Assign for Tenants {
         self.stream(place, wanted)
     }
 
+    /// None: each tenant that writes is given a place.
+    fn only_stream(&self) -> Option<StreamId> {
+        None
+    }
+
     fn prefetch(&self, pages: &[u32]) {
         for place in &self.places {
             place.scheme.prefetch(pages);

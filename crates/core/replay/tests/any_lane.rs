@@ -74,6 +74,11 @@ impl Assign for Checked {
         stream
     }
 
+    /// None, so that every write is asked for, and checked.
+    fn only_stream(&self) -> Option<StreamId> {
+        None
+    }
+
     fn prefetch(&self, pages: &[u32]) {
         self.scheme.prefetch(pages);
     }

@@ -114,6 +114,10 @@ impl Assign for ByFile {
         self.inner.assign(&Write { context, ..*write })
     }
 
+    fn only_stream(&self) -> Option<StreamId> {
+        self.inner.only_stream()
+    }
+
     fn prefetch(&self, pages: &[u32]) {
         self.inner.prefetch(pages);
     }
