@@ -212,10 +212,10 @@ def parted(scheme: dict, bound: int) -> tuple[float, float]:
     """The WAFs of what the host wrote until it had written so many bytes, and from there on: the series is parted at its first point that
     has them."""
     series = scheme["series"]
-    middle = next((point for point in series if point["host_bytes"] >= bound), series[-1])
+    middle = next((point for point in series if point["host_page_bytes"] >= bound), series[-1])
 
     def waf(begin: dict, end: dict) -> float:
-        written = end["host_bytes"] - begin["host_bytes"]
+        written = end["host_page_bytes"] - begin["host_page_bytes"]
         return (end["media_bytes"] - begin["media_bytes"]) / written if written else 1.0
 
     return waf(series[0], middle), waf(middle, series[-1])

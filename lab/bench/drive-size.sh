@@ -19,7 +19,7 @@ result = json.load(open(sys.argv[1]))
 schemes = {scheme["name"]: scheme for scheme in result["schemes"]}
 base = schemes["baseline"]
 removed = lambda name: f'{100 * (1 - schemes[name]["copied_bytes"] / base["copied_bytes"]):.1f} %'
-print(f'| {sys.argv[2]} | {sys.argv[3]} | {base["host_bytes"] / 2**30:.1f} | {base["waf_second_half"]:.2f} |',
+print(f'| {sys.argv[2]} | {sys.argv[3]} | {base["host_page_bytes"] / 2**30:.1f} | {base["waf_second_half"]:.2f} |',
       " | ".join(removed(name) for name in ("hints", "autostream-sfr", "pcstream*", "pcstream")), "|")
 PY
 done

@@ -51,7 +51,7 @@ def table(results: dict[Row, dict[str, dict]], names: list[str]) -> None:
         always, chosen = result[names[1]]["collected"], result[names[2]]["collected"]
         up = chosen["given_up_at_bytes"]
         cells = [row.name, str(result["units"]), *(f"{result[name]['waf']:.3f}" for name in names)]
-        cells += [f"{always['copied_bytes'] / result[names[1]]['host_bytes']:.4f}", "-" if up is None else f"{up / result['logical']:.2f}"]
+        cells += [f"{always['copied_bytes'] / result[names[1]]['host_page_bytes']:.4f}", "-" if up is None else f"{up / result['logical']:.2f}"]
         print("| " + " | ".join(cells) + " |")
 
 

@@ -47,7 +47,7 @@ def measured(given: argparse.Namespace, row: Row) -> dict | None:
     if span_ns <= 0:
         return None
     scale = taken_ns / given.load / span_ns
-    rates = {name: one["host_bytes"] / one["time"]["elapsed_ns"] for name, one in schemes.items()}
+    rates = {name: one["host_page_bytes"] / one["time"]["elapsed_ns"] for name, one in schemes.items()}
     result, schemes = replayed(given, row, ("--time", "open", "--time-scale", f"{scale:.6g}"), folder / f"open-{row.file}")
     return {"units": result["device"]["physical_units"], "rates": rates, **schemes}
 
@@ -66,7 +66,7 @@ def line(row: Row, found: dict) -> str:
     """A recording's row: write amplification, latencies in milliseconds, and the drive's copies, a figure a scheme."""
     cells = [row.name, str(found["units"]), *(f"{found[name]['waf']:.3f}" for name in SCHEMES)]
     cells += [f"{latency_ms(found, name, quantile):.3g}" for _, quantile in QUANTILES for name in SCHEMES]
-    cells.append(f"{found[OURS]['collected']['copied_bytes'] / found[OURS]['host_bytes']:.4f}")
+    cells.append(f"{found[OURS]['collected']['copied_bytes'] / found[OURS]['host_page_bytes']:.4f}")
     return "| " + " | ".join(cells) + " |"
 
 

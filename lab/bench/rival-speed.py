@@ -101,7 +101,7 @@ def row(name: str, ours: list[str], theirs: list[str], drive: str, waf_of, round
     our_s, their_s = (statistics.median(seconds for seconds, _ in runs) for runs in found)
     ratios = sorted(theirs / ours for (ours, _), (theirs, _) in zip(*found))
     scheme = json.loads(found[0][0][1])["schemes"][0]
-    host_pages, waf, their_waf = scheme["host_bytes"] // PAGE_BYTES, scheme["waf"], waf_of(found[1][0][1])
+    host_pages, waf, their_waf = scheme["host_page_bytes"] // PAGE_BYTES, scheme["waf"], waf_of(found[1][0][1])
     speeds = [f"{waf * host_pages / our_s / 1e6:.0f}", f"{their_waf * host_pages / their_s / 1e6:.0f}"]
     ratio = f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
     return [name, drive, f"{our_s:.2f}", f"{their_s:.2f}", ratio, *speeds, f"{waf:.3f}", f"{their_waf:.3f}"]

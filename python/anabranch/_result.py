@@ -96,8 +96,8 @@ class Result:
                 "steady": outcome["steady"],
                 "steady_reason": outcome["steady_reason"],
                 **outcome["device"],
-                **{key: value for key, value in outcome["source"].items() if key != "host_bytes"},
-                "source_host_bytes": outcome["source"]["host_bytes"],
+                **{key: value for key, value in outcome["source"].items() if key != "host_page_bytes"},
+                "source_host_page_bytes": outcome["source"]["host_page_bytes"],
             }
             for number, outcome in enumerate(self.outcomes)
         )
@@ -108,7 +108,7 @@ class Result:
 
         >>> import anabranch
         >>> result = anabranch.replay("traces/rocksdb-demo.parquet", "baseline", quick=True)
-        >>> int(result.schemes.loc[0, "media_bytes"] - result.schemes.loc[0, "host_bytes"])
+        >>> int(result.schemes.loc[0, "media_bytes"] - result.schemes.loc[0, "host_page_bytes"])
         0
         """
         return _frame(
@@ -125,7 +125,7 @@ class Result:
     def series(self) -> pandas.DataFrame:
         """Host and media bytes over the run, and ``waf`` so far."""
         frame = self._nested("series")
-        frame["waf"] = frame["media_bytes"] / frame["host_bytes"].where(frame["host_bytes"] > 0)
+        frame["waf"] = frame["media_bytes"] / frame["host_page_bytes"].where(frame["host_page_bytes"] > 0)
         return frame
 
     def _each(self) -> list[tuple[int, dict[str, Any]]]:

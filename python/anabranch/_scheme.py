@@ -24,7 +24,7 @@ class Scheme:
     ...         return write.first_page % 2
     >>> trace = anabranch.Trace.from_arrays(offset_bytes=[0, 4096, 8192], length_bytes=4096)
     >>> result = anabranch.replay(trace, schemes=["baseline+gc", Parity])
-    >>> result.streams.query("scheme == 'Parity'")["host_bytes"].tolist()
+    >>> result.streams.query("scheme == 'Parity'")["host_page_bytes"].tolist()
     [8192, 4096]
     """
 

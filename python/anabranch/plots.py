@@ -36,7 +36,7 @@ def waf(
     axes = _axes(axes)
     series = _of(result.series, comparison)
     for scheme, points in series.groupby("scheme", sort=False):
-        host, media = points["host_bytes"], points["media_bytes"]
+        host, media = points["host_page_bytes"], points["media_bytes"]
         if window:
             back = max(1, len(points) // 16)
             ratio = media.diff(back) / host.diff(back)

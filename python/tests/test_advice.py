@@ -154,5 +154,5 @@ def test_a_program_is_run_and_its_writes_compared(
     program = ["dd", "if=/dev/zero", "of={dir}/a", "bs=1M", "count=8", "conv=fsync"]
     result = anabranch.run(program, size="256MiB", unit="1MiB", schemes="baseline", trace=trace)
     assert result.exit_status == 0
-    assert result.outcomes[0]["source"]["host_bytes"] >= 8 << 20
+    assert result.outcomes[0]["source"]["host_page_bytes"] >= 8 << 20
     assert len(Trace(trace)) > 0

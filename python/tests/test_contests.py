@@ -165,7 +165,7 @@ def test_an_interval_holds_what_the_programs_say_and_is_the_same_each_time() -> 
 
 def test_results_are_kept_and_not_made_again(tmp_path: Path) -> None:
     kept = tmp_path / "a@2MiB.json"
-    series = [{"host_bytes": host, "media_bytes": media} for host, media in ((0, 0), (19, 19), (21, 25), (31, 40))]
+    series = [{"host_page_bytes": host, "media_bytes": media} for host, media in ((0, 0), (19, 19), (21, 25), (31, 40))]
     kept.write_text(json.dumps({"device": {"logical_bytes": 10}, "schemes": [{"name": "dac", "waf": 1.5, "series": series}]}))
     found = contests.replay("/nonexistent", row("a"), ["dac"], kept)
     # Two capacities are written at the third point: 15 for 10 from there on.
@@ -191,5 +191,5 @@ def test_a_name_that_is_no_recording_is_refused_and_a_recording_is_replayed(comm
 
 
 def test_a_run_too_short_for_the_time_to_learn_copies_nothing_after_it() -> None:
-    series = [{"host_bytes": 0, "media_bytes": 0}, {"host_bytes": 5, "media_bytes": 9}]
+    series = [{"host_page_bytes": 0, "media_bytes": 0}, {"host_page_bytes": 5, "media_bytes": 9}]
     assert contests.parted({"series": series}, 10) == (1.8, 1.0)

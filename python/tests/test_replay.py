@@ -241,4 +241,4 @@ def test_frames_hold_what_the_json_holds() -> None:
             series = result.series.query("comparison == @number and scheme == @scheme['name']")
             assert len(series) == len(scheme["series"])
             streams = result.streams.query("comparison == @number and scheme == @scheme['name']")
-            assert streams["host_bytes"].sum() == scheme["host_bytes"]
+            assert streams["host_page_bytes"].sum() == scheme["host_page_bytes"]

@@ -109,4 +109,4 @@ def test_a_context_column_gets_a_table_of_its_own() -> None:
     trace = Trace.from_arrays(offset_bytes=[0, 0], length_bytes=4096, context=[3, 1])
     assert [row["id"] for row in trace.contexts] == [0, 1, 2, 3]
     assert trace.contexts[3]["signature"] == f"{3:016x}"
-    assert anabranch.replay(trace, "pcstream*").schemes.loc[0, "host_bytes"] == 8192
+    assert anabranch.replay(trace, "pcstream*").schemes.loc[0, "host_page_bytes"] == 8192

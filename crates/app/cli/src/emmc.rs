@@ -149,7 +149,7 @@ fn as_json(done: &Done) -> Value {
         "rules": rules.collect::<Vec<_>>(),
         "first_breaches": breaches.collect::<Vec<_>>(),
         "asked_bytes": asked_bytes(card),
-        "host_bytes": counters.host_pages * page_bytes,
+        "host_page_bytes": counters.host_pages * page_bytes,
         "media_bytes": counters.media_pages() * page_bytes,
         "waf": counters.waf(),
     })

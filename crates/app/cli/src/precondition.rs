@@ -117,7 +117,7 @@ fn as_json(plan: &Precondition, device: &Device, aged: &Aged, path: &Path) -> Va
         "config": { "verb": "precondition", "drive": config, "plan": plan },
         "seed": plan.seed,
         "drive_file": path,
-        "host_bytes": counters.host_pages * page_bytes,
+        "host_page_bytes": counters.host_pages * page_bytes,
         "media_bytes": counters.media_pages() * page_bytes,
         "mapped_bytes": device.mapped_pages() * page_bytes,
         "capacities_written": capacities(device),

@@ -101,7 +101,7 @@ fn a_drive_whose_units_fail_ends_read_only_and_says_when() {
     assert_eq!(lived[0]["read_only"], false);
     let died = schemes(&trace, &dies);
     assert_eq!(died[0]["read_only"], true);
-    assert!(died[0]["host_bytes"].as_u64() < lived[0]["host_bytes"].as_u64());
+    assert!(died[0]["host_page_bytes"].as_u64() < lived[0]["host_page_bytes"].as_u64());
     let table = String::from_utf8(replay(&trace, &dies).stdout).unwrap();
     assert!(table.contains("READ-ONLY after"), "{table}");
 }
@@ -188,7 +188,7 @@ fn every_scheme_begins_with_the_aged_drive_it_is_given() {
     let aged = schemes(&trace, &from);
     for (aged, young) in aged.iter().zip(&young) {
         let copied = |scheme: &Value| scheme["copied_bytes"].as_u64().unwrap();
-        assert_eq!(aged["host_bytes"], young["host_bytes"]);
+        assert_eq!(aged["host_page_bytes"], young["host_page_bytes"]);
         assert!(copied(aged) > copied(young), "{aged} {young}");
     }
     let timed = schemes(&trace, &format!("{from} --time closed"));

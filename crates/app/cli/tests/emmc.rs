@@ -75,8 +75,8 @@ fn recorded_commands_count_as_their_import_does() {
     ]
     .concat();
     let replayed = json(&anabranch(&replay));
-    let host_bytes = &replayed["schemes"][0]["host_bytes"];
-    assert_eq!(&told["host_bytes"], host_bytes, "{replayed}");
+    let host_page_bytes = &replayed["schemes"][0]["host_page_bytes"];
+    assert_eq!(&told["host_page_bytes"], host_page_bytes, "{replayed}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_wrong_sequence_is_told_by_its_line_and_rule() {
         {"line": 6, "rule": "unit-order"},
     ]);
     assert_eq!(told["first_breaches"], breaches);
-    assert_eq!(told["host_bytes"], json!(4096));
+    assert_eq!(told["host_page_bytes"], json!(4096));
     // A device with fewer contexts.
     let told = put(&path, &["--streams", "2"]);
     let rules: Vec<&Value> = told["first_breaches"]
@@ -229,7 +229,7 @@ fn bytes_asked_for_are_told_beside_those_of_whole_pages() {
     let lines: Vec<String> = (0..8).map(|page| line(25, page * 8, 1, 1)).collect();
     let path = written(&directory, &lines);
     let told = put(&path, &[]);
-    let bytes = (&told["asked_bytes"], &told["host_bytes"]);
+    let bytes = (&told["asked_bytes"], &told["host_page_bytes"]);
     assert_eq!(bytes, (&json!(4096), &json!(32_768)));
     let text = words(&path, &[]);
     assert!(

@@ -65,7 +65,7 @@ fn rules_replayed_cost_what_the_export_says_and_hold_the_promise_on_rocksdb() {
             "{name}"
         );
         assert_eq!(
-            scheme["host_bytes"], check["under_it"]["host_bytes"],
+            scheme["host_page_bytes"], check["under_it"]["host_page_bytes"],
             "{name}"
         );
     }
@@ -189,7 +189,7 @@ fn fio_has_every_write_once_and_the_ranges_it_can_read() {
         let bytes = writes.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
         written += bytes.sum::<u64>();
     }
-    assert_eq!(told["promised"]["host_bytes"], written);
+    assert_eq!(told["promised"]["host_page_bytes"], written);
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn what_cannot_be_exported_is_named_with_the_reason() {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name);
     let to = path("x");
-    fs::write(path("grid.json"), r#"{"schema": 2, "results": []}"#).unwrap();
+    fs::write(path("grid.json"), r#"{"schema": 3, "results": []}"#).unwrap();
     fs::write(path("odd.json"), "{}").unwrap();
     fs::write(path("binary"), [0xff, 0xfe, 0, 1]).unwrap();
     for (source, more, expected) in [
@@ -570,6 +570,6 @@ fn auto_names_the_database_that_it_sees_and_each_text_who_issues_it() {
         let first = text.lines().next().unwrap();
         assert!(first.contains("Issued by: "), "{file}: {first}");
     }
-    let of = |key: &str| told[key]["host_bytes"].as_u64().unwrap();
+    let of = |key: &str| told[key]["host_page_bytes"].as_u64().unwrap();
     assert!(of("promised_second_half") < of("promised"), "{told}");
 }

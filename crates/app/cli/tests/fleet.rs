@@ -137,7 +137,7 @@ fn the_csv_has_every_cell(page: &Path, summary: &Value) {
     assert_eq!(lines.len(), 1 + VOLUMES as usize * DRIVES * SCHEMES);
     let heading: Vec<&str> = lines[0].split(',').collect();
     let at = |name: &str| heading.iter().position(|one| *one == name).unwrap();
-    let (scheme, host, media) = (at("scheme"), at("host_bytes"), at("media_bytes"));
+    let (scheme, host, media) = (at("scheme"), at("host_page_bytes"), at("media_bytes"));
     let bytes = |of: usize| {
         let rows = lines[1..]
             .iter()

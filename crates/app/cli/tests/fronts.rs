@@ -75,21 +75,20 @@ fn trace(path: &Path, ios: &[Io]) {
     writer.finish(&tables).unwrap();
 }
 
-/// Bytes of a stream in whole pages, as a served drive names them or as a replay does.
-fn pages_of(stream: &Value) -> &Value {
-    let served = stream.get("host_page_bytes");
-    served.unwrap_or(&stream["host_bytes"])
-}
-
 /// Figures that must be equal: bytes written, copied and erased, their WAF, and the bytes of each stream.
 fn counts(device: &Value) -> Value {
     let streams = device["streams"].as_array().unwrap();
     let streams: Vec<Value> = streams
         .iter()
-        .filter(|one| *pages_of(one) != 0 || one["copied_bytes"] != 0)
-        .map(|one| json!([one["id"], pages_of(one), one["copied_bytes"]]))
+        .filter(|one| one["host_page_bytes"] != 0 || one["copied_bytes"] != 0)
+        .map(|one| json!([one["id"], one["host_page_bytes"], one["copied_bytes"]]))
         .collect();
-    let names = ["host_bytes", "media_bytes", "copied_bytes", "erased_bytes"];
+    let names = [
+        "host_page_bytes",
+        "media_bytes",
+        "copied_bytes",
+        "erased_bytes",
+    ];
     json!([names.map(|name| &device[name]), streams])
 }
 
@@ -166,13 +165,13 @@ fn over_scsi(ios: &[Io], config: Config) -> Value {
         .map(|(id, one)| {
             json!({
                 "id": id,
-                "host_bytes": bytes(one.host_pages),
+                "host_page_bytes": bytes(one.host_pages),
                 "copied_bytes": bytes(one.copied_pages),
             })
         })
         .collect();
     counts(&json!({
-        "host_bytes": bytes(counters.host_pages),
+        "host_page_bytes": bytes(counters.host_pages),
         "media_bytes": bytes(counters.media_pages()),
         "copied_bytes": bytes(counters.copied_pages),
         "erased_bytes": counters.erased_units * config.unit_bytes(),

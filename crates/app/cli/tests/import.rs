@@ -405,7 +405,7 @@ fn a_foreign_trace_is_replayed_as_its_import_is() {
         json["schemes"].clone()
     };
     let imported = schemes(&name, &[]);
-    assert_eq!(imported[0]["host_bytes"], 20_000 * 4096);
+    assert_eq!(imported[0]["host_page_bytes"], 20_000 * 4096);
     assert_eq!(schemes(&file, &["--format", "alibaba"]), imported);
     assert_eq!(schemes(&file, &["--format", "auto"]), imported);
     assert_eq!(schemes(&file, &[]), imported, "auto is the default");

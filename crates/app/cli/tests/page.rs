@@ -157,7 +157,7 @@ fn the_csv_holds_the_results_numbers() {
     let series = schemes[0]["series"].as_array().unwrap().iter();
     let series = series.map(|point| {
         let of = |key: &str| point[key].as_u64().unwrap();
-        [of("host_bytes"), of("media_bytes")]
+        [of("host_page_bytes"), of("media_bytes")]
     });
     assert_eq!(points, series.collect::<Vec<_>>());
     let csv = browser.download("contexts");
@@ -408,11 +408,11 @@ fn a_broken_result_is_wrong_input_and_leaves_no_page() {
     let page = directory.path().join("page.html");
     let broken = directory.path().join("broken.json");
     for (content, word) in [
-        ("{\"schema\": 2", "EOF"),
-        ("{\"schema\": 2, \"results\": []}", "no result"),
+        ("{\"schema\": 3", "EOF"),
+        ("{\"schema\": 3, \"results\": []}", "no result"),
         ("{\"schema\": 9}", "schema 9"),
         ("[1, 2]", "schema"),
-        ("{\"schema\": 2, \"seed\": \"x\"}", "no result"),
+        ("{\"schema\": 3, \"seed\": \"x\"}", "no result"),
     ] {
         fs::write(&broken, content).unwrap();
         let said = complaint(&["report", text(&broken), "-o", text(&page)], 2);
@@ -436,7 +436,7 @@ fn an_experiments_file_is_a_grid_over_what_it_varied() {
     let run =
         serde_json::json!({ "name": "one", "comparisons": [cell("a"), cell("b"), cell("c")] });
     let file = directory.path().join("experiment.json");
-    let json = serde_json::json!({ "schema": 2, "name": "mine", "runs": [run] });
+    let json = serde_json::json!({ "schema": 3, "name": "mine", "runs": [run] });
     fs::write(&file, json.to_string()).unwrap();
     let made = anabranch(&["report", text(&file), "-o", text(&page)]);
     assert!(made.status.success(), "{made:?}");

@@ -39,9 +39,9 @@ fn a_trace_is_compared_and_the_result_says_everything_that_decided_it() {
         result,
         serde_json::from_slice::<Value>(&fs::read(out).unwrap()).unwrap()
     );
-    assert_eq!(result["schema"], 2);
+    assert_eq!(result["schema"], 3);
     assert_eq!(result["seed"], 5);
-    assert_eq!(result["source"]["host_bytes"], 1200_u64 << 20);
+    assert_eq!(result["source"]["host_page_bytes"], 1200_u64 << 20);
     assert_eq!(result["source"]["lost_events"], 0);
     assert_eq!(result["device"]["logical_bytes"], DEVICE_BYTES);
     assert_eq!(result["device"]["unit_bytes"], 1 << 20);
@@ -56,7 +56,10 @@ fn a_trace_is_compared_and_the_result_says_everything_that_decided_it() {
     assert_eq!(names, all.collect::<Vec<_>>());
     for scheme in schemes {
         let of = |key: &str| scheme[key].as_u64().unwrap();
-        assert_eq!(of("media_bytes"), of("host_bytes") + of("copied_bytes"));
+        assert_eq!(
+            of("media_bytes"),
+            of("host_page_bytes") + of("copied_bytes")
+        );
         let streams = scheme["streams"].as_array().unwrap();
         let sum: u64 = streams
             .iter()
@@ -193,7 +196,7 @@ fn raw_page_numbers_are_replayed_by_name_or_by_word() {
         "--scheme",
         "baseline",
     ]);
-    assert_eq!(json(&by_name)["source"]["host_bytes"], 5000 * 4096);
+    assert_eq!(json(&by_name)["source"]["host_page_bytes"], 5000 * 4096);
     assert_eq!(json(&by_name)["schemes"], json(&by_word)["schemes"]);
 }
 

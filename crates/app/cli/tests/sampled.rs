@@ -30,7 +30,7 @@ fn replay(more: &[&str]) -> Value {
 fn counts(result: &Value) -> Vec<Value> {
     let keys = [
         "name",
-        "host_bytes",
+        "host_page_bytes",
         "media_bytes",
         "erased_units",
         "discarded_bytes",
@@ -97,7 +97,11 @@ fn a_sample_is_near_the_drive_and_says_how_near() {
                 .len(),
             4
         );
-        let bytes = |result: &Value| result["schemes"][index]["host_bytes"].as_f64().unwrap();
+        let bytes = |result: &Value| {
+            result["schemes"][index]["host_page_bytes"]
+                .as_f64()
+                .unwrap()
+        };
         assert!((bytes(&sampled) / bytes(&full) - 1.0).abs() < 0.02);
     }
 }
@@ -322,7 +326,7 @@ fn a_load_made_without_what_no_sample_keeps_is_the_load() {
     let but_host = |result: &Value| {
         let mut source = result["source"].clone();
         let source = source.as_object_mut().unwrap();
-        source.remove("host_bytes");
+        source.remove("host_page_bytes");
         source.remove("capacities_written");
         source.clone()
     };

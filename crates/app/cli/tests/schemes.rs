@@ -71,11 +71,11 @@ fn text(path: &Path) -> String {
 }
 
 /// Streams the host wrote to, and what it wrote there.
-fn host_bytes(scheme: &Value) -> Vec<(u64, u64)> {
+fn host_page_bytes(scheme: &Value) -> Vec<(u64, u64)> {
     let streams = scheme["streams"].as_array().unwrap().iter();
     let number = |stream: &Value, key: &str| stream[key].as_u64().unwrap();
     streams
-        .map(|stream| (number(stream, "id"), number(stream, "host_bytes")))
+        .map(|stream| (number(stream, "id"), number(stream, "host_page_bytes")))
         .filter(|(_, bytes)| *bytes > 0)
         .collect()
 }
@@ -96,10 +96,10 @@ fn rules_are_shipped_or_in_a_file() {
     ]);
     assert_eq!(found[0]["parameters"]["rules"], "rocksdb");
     let written = 600 << 20;
-    assert_eq!(host_bytes(&found[0]), [(1, written), (3, written)]);
-    assert_eq!(host_bytes(&found[1]), [(1, written), (2, written)]);
+    assert_eq!(host_page_bytes(&found[0]), [(1, written), (3, written)]);
+    assert_eq!(host_page_bytes(&found[1]), [(1, written), (2, written)]);
     assert_eq!(found[2]["name"], mine);
-    assert_eq!(host_bytes(&found[2]), [(0, written), (5, written)]);
+    assert_eq!(host_page_bytes(&found[2]), [(0, written), (5, written)]);
 
     fs::write(&rules, "[[rule]]\nname = \"*.log\"\nstream = 5\n").unwrap();
     let wrong = complaint(&[&trace, "--scheme", &mine]);
@@ -152,7 +152,7 @@ fn lifetimes_learned_in_one_run_are_known_in_the_next() {
     let profile = text(&directory.path().join("lifetimes.json"));
     let run = |trace: &str| {
         let scheme = ["--scheme", "pcstream*", "--lifetimes", &profile];
-        host_bytes(&schemes(&[&[trace], &scheme[..]].concat())[0])
+        host_page_bytes(&schemes(&[&[trace], &scheme[..]].concat())[0])
     };
     assert_eq!(run(&first)[0].0, 0, "at first all go to the default stream");
     assert!(

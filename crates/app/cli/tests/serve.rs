@@ -50,22 +50,22 @@ fn figure(text: &str, name: &str) -> f64 {
     line.expect(&name).trim().parse().unwrap()
 }
 
-/// Bytes of a stream in whole pages, as a served drive names them or as a replay does.
-fn pages_of(stream: &Value) -> &Value {
-    let served = stream.get("host_page_bytes");
-    served.unwrap_or(&stream["host_bytes"])
-}
-
 /// Reads the counts that must be equal: bytes written, copied and erased, and those of each stream.
 fn counts(device: &Value) -> Value {
     let streams = device["streams"].as_array().unwrap();
     let streams: Vec<[&Value; 3]> = streams
         .iter()
-        .map(|stream| [&stream["id"], pages_of(stream), &stream["copied_bytes"]])
+        .map(|stream| {
+            [
+                &stream["id"],
+                &stream["host_page_bytes"],
+                &stream["copied_bytes"],
+            ]
+        })
         .filter(|[_, host, copied]| **host != 0 || **copied != 0)
         .collect();
     serde_json::json!([
-        device["host_bytes"],
+        device["host_page_bytes"],
         device["media_bytes"],
         device["copied_bytes"],
         device["erased_bytes"],
@@ -159,14 +159,14 @@ fn shadow_drives_make_of_hosts_writes_what_a_replay_makes_of_them() {
         drop(host);
         let told = served.stop();
         assert_eq!(
-            told["device"]["host_bytes"],
-            replayed["source"]["host_bytes"]
+            told["device"]["host_page_bytes"],
+            replayed["source"]["host_page_bytes"]
         );
         let shadows = told["shadows"]["schemes"].as_array().unwrap();
         assert_eq!(shadows.len(), 3);
         assert_ne!(shadows[0]["copied_bytes"], 0, "the trace is too small");
         for (shadow, scheme) in shadows.iter().zip(replayed["schemes"].as_array().unwrap()) {
-            for part in ["name", "host_bytes", "copied_bytes"] {
+            for part in ["name", "host_page_bytes", "copied_bytes"] {
                 assert_eq!(shadow[part], scheme[part], "{part} of {scheme:#}");
             }
             assert_eq!(shadow["error"].is_null(), sampled.is_empty());
@@ -215,14 +215,14 @@ fn shadow_drives_begin_with_what_the_drive_holds_and_count_what_comes() {
         .unwrap();
     }
     drop(one);
-    let text = scraped(&metrics, |text| figure(text, "host_bytes_total") > 0.0);
+    let text = scraped(&metrics, |text| figure(text, "host_page_bytes_total") > 0.0);
     assert_eq!(text.matches("# EOF").count(), 1, "{text}");
     assert!(text.ends_with("# EOF\n") && text.contains("\nanabranch_host_bytes_total "));
-    assert!(figure(&text, "host_bytes_total") <= 4096.0 * 4096.0);
+    assert!(figure(&text, "host_page_bytes_total") <= 4096.0 * 4096.0);
     assert!(figure(&text, "copied_bytes_total") > 0.0, "{text}");
     let told = served.stop();
     let shadow = &told["shadows"]["schemes"][0];
-    assert_eq!(shadow["host_bytes"], 4096 * 4096);
+    assert_eq!(shadow["host_page_bytes"], 4096 * 4096);
     let copied = |of: &Value| of["copied_bytes"].as_u64().unwrap();
     assert!(copied(shadow) > 16 << 20, "{shadow}");
 }
@@ -427,7 +427,7 @@ fn a_parted_drive_is_parted_after_a_kill_too() {
     assert_eq!((of(1, "id"), of(1, "mapped_bytes")), (2, 32 * BLOCK));
     assert_eq!(of(1, "logical_bytes"), (256 - 64) << 20);
     // After the restart it went where the namespace's handle 0 is.
-    let handle = pages_of(&counted["device"]["streams"][4]);
+    let handle = &counted["device"]["streams"][4]["host_page_bytes"];
     assert!(handle.as_u64().unwrap() >= 4 * BLOCK);
 }
 

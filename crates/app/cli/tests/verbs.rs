@@ -119,7 +119,7 @@ fn a_grid_is_one_table_and_as_csv_nothing_else() {
     let csv = output_of(&[&grid[..], &["--csv"]].concat());
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
-        lines[0].starts_with("offered,scheme,streams,host_bytes,"),
+        lines[0].starts_with("offered,scheme,streams,host_page_bytes,"),
         "{csv}"
     );
     assert_eq!(lines.len(), 5, "{csv}");

@@ -72,20 +72,24 @@ pub fn add_endurance(
     // The clock of a load made by rule is no program's.
     let trace = found.config.get("trace").and_then(|name| name.as_str());
     let is_made = trace.is_some_and(|name| name.starts_with(SYNTHETIC));
-    let measured = (!is_made).then_some((found.source.host_bytes, seconds));
+    let measured = (!is_made).then_some((found.source.write_bytes, seconds));
     // A data sheet's limit is that of another drive than one made for the trace.
     let whole = drive.scaled.map(|whole| whole.logical_bytes);
     let own = options.tbw.is_none();
     let logical_bytes = whole.or(own.then(|| drive.config.logical_bytes()));
-    let Some(endurance) = endurance(options, Some(drive), logical_bytes, measured)? else {
+    let Some(mut endurance) = endurance(options, Some(drive), logical_bytes, measured)? else {
         return Ok(());
     };
+    // A sampled drive has larger pages than the one it stands for.
+    if found.sampled.is_none() {
+        endurance.page_rounding = found.source.page_rounding();
+    }
     found.endurance = Some(endurance);
     found.verdict = Some(Verdict::of(found));
     Ok(())
 }
 
-/// The endurance of a drive, where it is known; `drive` is its model, if there is one. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host wrote, and in how many seconds.
+/// The endurance of a drive, where it is known; `drive` is its model, if there is one. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host asked to write, and in how many seconds. Its page rounding is 1: the caller may know another.
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor measured.
@@ -112,6 +116,7 @@ pub fn endurance(
         logical_bytes,
         writes_per_day,
         measured_seconds: measured.map(|(_, seconds)| seconds),
+        page_rounding: 1.0,
         years: options.years,
         price: options.price,
     }))

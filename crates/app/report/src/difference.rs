@@ -49,7 +49,7 @@ pub struct Figures {
     /// Write amplification of the last capacity of writes.
     pub waf_window: Option<f64>,
     /// Bytes the host wrote.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes garbage collection copied.
     pub copied_bytes: u64,
     /// Erase units erased in the run.
@@ -70,7 +70,7 @@ impl Figures {
         Figures {
             waf: scheme.waf,
             waf_window: scheme.waf_window,
-            host_bytes: scheme.host_bytes,
+            host_page_bytes: scheme.host_page_bytes,
             copied_bytes: scheme.copied_bytes,
             erased_units: scheme.erased_units,
             lifetime_vs_ordinary: scheme.lifetime_vs_ordinary,

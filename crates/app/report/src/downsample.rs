@@ -265,7 +265,10 @@ fn steps(points: &[Point], most: usize) -> Vec<Point> {
     let mut kept = Vec::new();
     let slope = |row: usize| {
         let (from, to) = (points[row - 1], points[row]);
-        let host = to.host_bytes.saturating_sub(from.host_bytes).max(1);
+        let host = to
+            .host_page_bytes
+            .saturating_sub(from.host_page_bytes)
+            .max(1);
         to.media_bytes.saturating_sub(from.media_bytes) as f64 / host as f64
     };
     for first in (0..points.len()).step_by(size) {
@@ -313,7 +316,7 @@ mod tests {
     fn a_thinned_curve_keeps_its_ends_and_its_extreme_steps() {
         let mut points: Vec<Point> = (0..4096)
             .map(|row| Point {
-                host_bytes: row * 10,
+                host_page_bytes: row * 10,
                 media_bytes: row * 20,
             })
             .collect();
@@ -355,7 +358,7 @@ mod tests {
     fn the_first_result_and_those_of_least_waf_stay_whole() {
         let result = |waf: f64| -> Comparison {
             let scheme = serde_json::json!({
-                "name": "x", "parameters": {}, "streams_used": 1, "host_bytes": 1, "media_bytes": 1,
+                "name": "x", "parameters": {}, "streams_used": 1, "host_page_bytes": 1, "media_bytes": 1,
                 "copied_bytes": 0, "erased_bytes": 0, "erased_units": 0, "sealed_units": 0,
                 "discarded_bytes": 0, "mapped_bytes": 0, "waf": waf, "waf_window": null,
                 "waf_second_half": null, "lifetime_vs_ordinary": null, "steady": true,
@@ -363,7 +366,7 @@ mod tests {
             });
             let result = serde_json::json!({
                 "schema": 1, "config": {}, "seed": 0, "steady": true, "steady_reason": "",
-                "source": { "records": 0, "write_bytes": 0, "host_bytes": 0, "discarded_bytes": 0,
+                "source": { "records": 0, "write_bytes": 0, "host_page_bytes": 0, "discarded_bytes": 0,
                     "read_bytes": 0, "flushes": 0, "lost_events": 0, "capacities_written": 0.0 },
                 "device": { "profile": "", "logical_bytes": 1, "physical_bytes": 1, "unit_bytes": 1,
                     "page_bytes": 1, "physical_units": 1, "host_streams": 1, "internal_streams": 0 },

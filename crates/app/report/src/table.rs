@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anabranch_replay::{Answer, Comparison, SchemeResult, Stands, Verdict};
+use anabranch_replay::{Answer, Comparison, SchemeResult, Stands, Verdict, WIDENED};
 use serde_json::Value;
 
 use crate::{
@@ -32,8 +32,8 @@ fn figures() -> Vec<Figure> {
         (Column::words("scheme"), |one| Cell::from(&one.name)),
         (Column::number("streams").rank(1), |one| streams(one)),
         (
-            Column::number("host GiB").key("host_bytes").rank(3),
-            |one| gib(one.host_bytes),
+            Column::number("host GiB").key("host_page_bytes").rank(3),
+            |one| gib(one.host_page_bytes),
         ),
         (
             Column::number("media GiB").key("media_bytes").rank(4),
@@ -121,7 +121,9 @@ pub fn comparison(outcomes: &[Comparison], look: &Look) -> String {
 fn name_rounded(figures: &mut [Figure]) {
     for (column, _) in figures {
         if column.name() == "host GiB" {
-            *column = Column::number("page-rounded GiB").key("host_bytes").rank(3);
+            *column = Column::number("page-rounded GiB")
+                .key("host_page_bytes")
+                .rank(3);
         }
     }
 }
@@ -403,22 +405,19 @@ fn band(judged: &[&SchemeResult]) -> String {
     })
 }
 
-/// Whole pages written beyond what was asked for that are worth a note, as a share (our choice).
-const WIDENED: f64 = 0.05;
-
 /// Bytes of whole pages over those that writes asked for; `None` where they hardly differ, or where the drive is sampled,
 /// whose pages are larger than those of the drive it stands for.
 fn rounding(outcome: &Comparison) -> Option<f64> {
     let source = &outcome.source;
-    let times = source.host_bytes as f64 / source.write_bytes.max(1) as f64;
-    let is_widened = source.write_bytes > 0 && times > 1.0 + WIDENED;
+    let times = source.page_rounding();
+    let is_widened = source.write_bytes > 0 && times > WIDENED;
     (is_widened && outcome.sampled.is_none()).then_some(times)
 }
 
 /// Bytes that were written. The drive counts whole pages; where hosts asked for less, both are named.
 fn written(outcome: &Comparison) -> String {
     let source = &outcome.source;
-    let paged = bytes(source.host_bytes);
+    let paged = bytes(source.host_page_bytes);
     match rounding(outcome) {
         Some(_) => format!(
             "{} by hosts, page-rounded {paged}",
@@ -484,7 +483,7 @@ fn hints(outcome: &Comparison) -> Option<String> {
 
 /// Notes on rules that matched no write, since a wrong name would pass unnoticed otherwise.
 fn idle_rules(outcome: &Comparison) -> Vec<String> {
-    let written = outcome.schemes.iter().filter(|one| one.host_bytes > 0);
+    let written = outcome.schemes.iter().filter(|one| one.host_page_bytes > 0);
     written
         .filter_map(|scheme| {
             let rules = scheme.rules.as_ref()?;
@@ -535,7 +534,10 @@ fn failed(outcome: &Comparison) -> Vec<String> {
     let any = |scheme: &&SchemeResult| scheme.retired_units > 0;
     let line = |scheme: &SchemeResult| {
         let end = if scheme.read_only {
-            format!("; READ-ONLY after {} of writes", bytes(scheme.host_bytes))
+            format!(
+                "; READ-ONLY after {} of writes",
+                bytes(scheme.host_page_bytes)
+            )
         } else {
             String::new()
         };
@@ -547,15 +549,16 @@ fn failed(outcome: &Comparison) -> Vec<String> {
     outcome.schemes.iter().filter(any).map(line).collect()
 }
 
-/// A note on what the host can write before the rated erases are used up; `None` where no rating is
+/// A note on what the host can ask to write before the rated erases are used up; `None` where no rating is
 /// known.
 fn life(outcome: &Comparison) -> Option<String> {
+    let page_rounding = rounding(outcome).unwrap_or(1.0);
     let lives: Vec<String> = outcome
         .schemes
         .iter()
         .filter_map(|scheme| {
             let wear = scheme.wear?;
-            let life = bytes(wear.life_bytes?);
+            let life = bytes((wear.life_bytes? as f64 / page_rounding) as u64);
             Some(format!(
                 "{} {life} ({} to {} erases a unit)",
                 scheme.name, wear.least_erases, wear.most_erases

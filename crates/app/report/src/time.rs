@@ -56,7 +56,7 @@ pub(crate) fn figures() -> Vec<Figure> {
 fn rate(scheme: &SchemeResult) -> Cell {
     let rate = scheme.time.as_ref().map(|time| {
         let seconds = time.elapsed_ns.max(1) as f64 / 1e9;
-        scheme.host_bytes as f64 / f64::from(1 << 20) / seconds
+        scheme.host_page_bytes as f64 / f64::from(1 << 20) / seconds
     });
     Cell::maybe(rate, |rate| format!("{rate:.1}"))
 }

@@ -30,7 +30,7 @@ pub struct Cell {
     /// Whether it is a bound, which knows the future and cannot be built.
     pub is_bound: bool,
     /// Bytes the host wrote.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes programmed into the flash.
     pub media_bytes: u64,
     /// Bytes that garbage collection copied.
@@ -150,7 +150,7 @@ fn read(batch: &RecordBatch) -> Option<Vec<Cell>> {
         counts("seed")?,
     );
     let (host, internal) = (smalls("host_streams")?, smalls("internal_streams")?);
-    let (host_bytes, media_bytes) = (counts("host_bytes")?, counts("media_bytes")?);
+    let (host_page_bytes, media_bytes) = (counts("host_page_bytes")?, counts("media_bytes")?);
     let copied_bytes = counts("copied_bytes")?;
     let (logical, physical) = (counts("logical_bytes")?, counts("physical_bytes")?);
     let (waf, fill) = (reals("waf")?, reals("fill")?);
@@ -180,7 +180,7 @@ fn read(batch: &RecordBatch) -> Option<Vec<Cell>> {
         drive: drive(at),
         scheme: scheme.value(at).to_owned(),
         is_bound: false,
-        host_bytes: host_bytes.value(at),
+        host_page_bytes: host_page_bytes.value(at),
         media_bytes: media_bytes.value(at),
         copied_bytes: copied_bytes.value(at),
         waf: waf.is_valid(at).then(|| waf.value(at)),

@@ -48,7 +48,7 @@ pub fn fleet(directories: &[PathBuf]) -> Result<Fleet> {
                 is_baseline: cell.scheme == BASELINE,
             },
         );
-        let (host, media, copied) = (cell.host_bytes, cell.media_bytes, cell.copied_bytes);
+        let (host, media, copied) = (cell.host_page_bytes, cell.media_bytes, cell.copied_bytes);
         fleet.cells.push((
             trace,
             drive,

@@ -104,7 +104,10 @@ const COLUMNS: &[Column] = &[
         "lost_events",
         Value::Count(|row| row.outcome.source.lost_events),
     ),
-    ("host_bytes", Value::Count(|row| row.scheme.host_bytes)),
+    (
+        "host_page_bytes",
+        Value::Count(|row| row.scheme.host_page_bytes),
+    ),
     ("media_bytes", Value::Count(|row| row.scheme.media_bytes)),
     ("copied_bytes", Value::Count(|row| row.scheme.copied_bytes)),
     ("erased_bytes", Value::Count(|row| row.scheme.erased_bytes)),

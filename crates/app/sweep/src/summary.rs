@@ -147,7 +147,7 @@ impl Rivals<'_> {
             !cell.is_bound && least == Some(&cell.media_bytes)
         };
         let wafs: Vec<f64> = cells.iter().filter_map(|cell| cell.waf).collect();
-        let host: u64 = cells.iter().map(|cell| cell.host_bytes).sum();
+        let host: u64 = cells.iter().map(|cell| cell.host_page_bytes).sum();
         let media: u64 = cells.iter().map(|cell| cell.media_bytes).sum();
         Group {
             drive,
@@ -178,7 +178,7 @@ mod tests {
             drive: GridDrive::default(),
             scheme: scheme.into(),
             is_bound: scheme == "oracle",
-            host_bytes: 100,
+            host_page_bytes: 100,
             media_bytes: 100 + copied_bytes,
             copied_bytes,
             waf: Some((100 + copied_bytes) as f64 / 100.0),

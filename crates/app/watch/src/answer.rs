@@ -187,7 +187,7 @@ mod tests {
     fn scheme(name: &str, waf: f64, error: Option<f64>) -> SchemeView {
         SchemeView {
             name: name.into(),
-            host_bytes: 1,
+            host_page_bytes: 1,
             copied_bytes: 0,
             waf: Some(waf),
             error,
@@ -240,6 +240,7 @@ mod tests {
             logical_bytes: Some(1_000_000_000_000),
             writes_per_day: Some(1e12),
             measured_seconds: Some(60.0),
+            page_rounding: 1.0,
             years: None,
             price: None,
         };

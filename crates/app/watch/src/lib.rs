@@ -11,9 +11,9 @@
 //! let scheme = |name: &str, copied_percent: u64| {
 //!     let mut track = Track::default();
 //!     for look in 1..=48 {
-//!         let host_bytes = look * capacity_bytes / 16;
-//!         let copied_bytes = host_bytes * copied_percent / 100;
-//!         track.advance(Written { host_bytes, copied_bytes }, capacity_bytes);
+//!         let host_page_bytes = look * capacity_bytes / 16;
+//!         let copied_bytes = host_page_bytes * copied_percent / 100;
+//!         track.advance(Written { host_page_bytes, copied_bytes }, capacity_bytes);
 //!     }
 //!     SchemeView::new(name.to_owned(), &[track], Drawn { sample: 1, trace: 1, unit_pages: 256 })
 //! };

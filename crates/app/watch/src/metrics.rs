@@ -145,10 +145,10 @@ pub fn scheme_metrics(text: &mut Exposition, schemes: &[(Labels, &SchemeView)]) 
     type Of = fn(&SchemeView) -> Option<f64>;
     let families: [(&str, Metric, &str, Of); 6] = [
         (
-            "scheme_host_bytes",
+            "scheme_host_page_bytes",
             Counter,
             "Bytes the host wrote",
-            |one| Some(one.host_bytes as f64),
+            |one| Some(one.host_page_bytes as f64),
         ),
         (
             "scheme_copied_bytes",

@@ -11,7 +11,7 @@ pub struct SchemeView {
     /// Name of the scheme, as `anabranch schemes` lists it.
     pub name: String,
     /// Bytes the host wrote: the mean over the samples, as all here.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes garbage collection copied.
     pub copied_bytes: u64,
     /// Media bytes over host bytes since watching began.
@@ -36,7 +36,7 @@ impl SchemeView {
         let (waf_window, window_error) = pooled(&windows, drawn);
         SchemeView {
             name,
-            host_bytes: mean(|one| one.host_bytes),
+            host_page_bytes: mean(|one| one.host_page_bytes),
             copied_bytes: mean(|one| one.copied_bytes),
             waf,
             error,
@@ -65,7 +65,7 @@ mod tests {
         let track = |copied_bytes| {
             let mut track = Track::default();
             let now = Written {
-                host_bytes: 100,
+                host_page_bytes: 100,
                 copied_bytes,
             };
             track.advance(now, 1600);
@@ -78,7 +78,7 @@ mod tests {
             unit_pages: u32::MAX,
         };
         let view = SchemeView::new("x".into(), &[track(10), track(31)], drawn(8));
-        assert_eq!((view.host_bytes, view.copied_bytes), (100, 21));
+        assert_eq!((view.host_page_bytes, view.copied_bytes), (100, 21));
         assert_eq!(view.waf, Some(1.205));
         // Student's t of one degree of freedom, times the deviation of two over their root.
         let deviation = 0.21 / 2.0_f64.sqrt();

@@ -12,7 +12,7 @@ const PARTS: u64 = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// Bytes the host wrote, in whole pages.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes garbage collection copied.
     pub copied_bytes: u64,
 }
@@ -20,15 +20,15 @@ pub struct Written {
 impl Written {
     /// Media bytes over host bytes; `None` before the first write.
     pub fn waf(&self) -> Option<f64> {
-        let media = self.host_bytes.saturating_add(self.copied_bytes);
-        (self.host_bytes > 0).then(|| media as f64 / self.host_bytes as f64)
+        let media = self.host_page_bytes.saturating_add(self.copied_bytes);
+        (self.host_page_bytes > 0).then(|| media as f64 / self.host_page_bytes as f64)
     }
 
     /// Returns the writes since `before`.
     #[must_use]
     pub fn since(&self, before: &Written) -> Written {
         Written {
-            host_bytes: self.host_bytes.saturating_sub(before.host_bytes),
+            host_page_bytes: self.host_page_bytes.saturating_sub(before.host_page_bytes),
             copied_bytes: self.copied_bytes.saturating_sub(before.copied_bytes),
         }
     }
@@ -65,10 +65,10 @@ impl Track {
         self.now = now;
         let total = self.total();
         let last = self.points.back().copied().unwrap_or_default();
-        if total.since(&last).host_bytes >= (capacity_bytes / PARTS).max(1) {
+        if total.since(&last).host_page_bytes >= (capacity_bytes / PARTS).max(1) {
             self.points.push_back(total);
         }
-        let is_back = |point: &Written| total.since(point).host_bytes >= capacity_bytes;
+        let is_back = |point: &Written| total.since(point).host_page_bytes >= capacity_bytes;
         while self.points.get(1).is_some_and(is_back) {
             self.points.pop_front();
         }
@@ -79,7 +79,7 @@ impl Track {
     pub fn total(&self) -> Written {
         let now = self.now.since(&self.mark);
         Written {
-            host_bytes: self.before.host_bytes + now.host_bytes,
+            host_page_bytes: self.before.host_page_bytes + now.host_page_bytes,
             copied_bytes: self.before.copied_bytes + now.copied_bytes,
         }
     }
@@ -107,9 +107,9 @@ impl Track {
 mod tests {
     use super::*;
 
-    fn written(host_bytes: u64, copied_bytes: u64) -> Written {
+    fn written(host_page_bytes: u64, copied_bytes: u64) -> Written {
         Written {
-            host_bytes,
+            host_page_bytes,
             copied_bytes,
         }
     }

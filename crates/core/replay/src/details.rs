@@ -149,7 +149,7 @@ impl Leader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Bytes the host had written.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes of the drive that held data.
     pub mapped_bytes: u64,
 }

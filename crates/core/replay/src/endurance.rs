@@ -17,6 +17,9 @@ pub struct Endurance {
     pub writes_per_day: Option<f64>,
     /// Seconds over which they were measured; null where they were given.
     pub measured_seconds: Option<f64>,
+    /// Bytes of whole pages that the drive writes for each byte that the host asks for, before any WAF: above 1 where
+    /// writes are smaller than pages.
+    pub page_rounding: f64,
     /// Years that the drive is to stand; null where none are asked for.
     pub years: Option<f64>,
     /// Price of the drive, in any currency; null where it is not given.
@@ -61,7 +64,7 @@ impl Endurance {
     /// The endurance with a scheme of this WAF, where an ordinary drive's is `ordinary`.
     pub fn with(&self, scheme: &str, waf: f64, ordinary: f64) -> Stands {
         let host_bytes = match self.limit {
-            Limit::Flash { bytes, .. } => bytes / waf,
+            Limit::Flash { bytes, .. } => bytes / (waf * self.page_rounding),
             Limit::Host { bytes } => bytes * ordinary / waf,
         };
         let per_day = self.writes_per_day.filter(|bytes| *bytes > 0.0);

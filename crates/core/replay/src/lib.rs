@@ -68,7 +68,8 @@ pub use gap::close_gaps;
 pub use label::{FilesWritten, NamePatterns, labels, short, without_parameters};
 pub use lane::{Lane, LaneError, Shown, Start, UnfitLane, best};
 pub use outcome::{
-    Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, WholeDrive, outcome,
+    Comparison, Drive, Point, SCHEMA, SchemeResult, Source, StreamResult, WIDENED, WholeDrive,
+    outcome,
 };
 pub use pack::Pack;
 pub use pages::{BeyondDrive, Pages};

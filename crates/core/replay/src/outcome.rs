@@ -18,9 +18,10 @@ use crate::{
     ways::OtherWays,
 };
 
-/// Version of the result's form. Fields are added; the number rises where one changes its meaning. 2: figures are
-/// against an ordinary drive, `baseline+gc`, over the last capacity of writes (1: against `baseline`, over the whole run).
-pub const SCHEMA: u32 = 2;
+/// Version of the result's form. Fields are added; the number rises where one changes its meaning or its name. 2: figures
+/// are against an ordinary drive, `baseline+gc`, over the last capacity of writes (1: against `baseline`, over the whole
+/// run). 3: bytes in whole pages are called `host_page_bytes` (before: `host_bytes`, as what hosts asked for is elsewhere).
+pub const SCHEMA: u32 = 3;
 
 /// The result of a run or a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,9 @@ pub struct Comparison {
     pub details: Option<Details>,
 }
 
+/// Bytes of whole pages for each that was asked for, from which on they are worth a word (our choice).
+pub const WIDENED: f64 = 1.05;
+
 /// The requests of a trace or a live run, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Source {
@@ -72,7 +76,7 @@ pub struct Source {
     /// Bytes asked to be written, before they are widened to pages.
     pub write_bytes: u64,
     /// Bytes written in whole pages: what the schemes' WAF is measured against.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes asked to be discarded, most of which a file system never wrote.
     pub discarded_bytes: u64,
     /// Bytes asked to be read.
@@ -107,6 +111,11 @@ impl Source {
     /// The same time in seconds.
     pub fn lasted_s(&self) -> f64 {
         self.lasted_ns() as f64 / 1e9
+    }
+
+    /// Bytes of whole pages for each byte that writes asked for, 1 or more.
+    pub fn page_rounding(&self) -> f64 {
+        (self.host_page_bytes as f64 / self.write_bytes.max(1) as f64).max(1.0)
     }
 
     /// Counts one request.
@@ -241,7 +250,7 @@ pub struct SchemeResult {
     /// Streams that hold or held data, host and internal.
     pub streams_used: u32,
     /// Bytes the host wrote.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes programmed into the flash: the host's and the copies.
     pub media_bytes: u64,
     /// Bytes garbage collection copied; where the host collects, with its rewrites.
@@ -270,7 +279,7 @@ pub struct SchemeResult {
     /// Erase units taken out of service, those bad from the factory included.
     #[serde(default)]
     pub retired_units: u64,
-    /// Whether the drive ended read-only, its spare units used up; `host_bytes` is then what the
+    /// Whether the drive ended read-only, its spare units used up; `host_page_bytes` is then what the
     /// host had written by that time.
     #[serde(default)]
     pub read_only: bool,
@@ -334,7 +343,7 @@ pub struct StreamResult {
     /// Whether only garbage collection writes it.
     pub internal: bool,
     /// Bytes the host wrote to it.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes garbage collection copied into it.
     pub copied_bytes: u64,
     /// Bytes programmed for it, written and copied.
@@ -347,7 +356,7 @@ pub struct StreamResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// Bytes the host had written.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes that had been programmed into the flash.
     pub media_bytes: u64,
 }
@@ -372,7 +381,7 @@ impl SchemeResult {
             goes_by_hints: false,
             parameters,
             streams_used: streams.len() as u32,
-            host_bytes: now.host_pages * page,
+            host_page_bytes: now.host_pages * page,
             media_bytes: now.media_pages() * page,
             copied_bytes: now.copied_pages * page,
             collected: lane.engine().collected(),
@@ -417,7 +426,7 @@ fn streams(lane: &Lane) -> Vec<StreamResult> {
         .map(|(id, counters)| StreamResult {
             id,
             internal: id >= config.host_streams,
-            host_bytes: counters.host_pages * page,
+            host_page_bytes: counters.host_pages * page,
             copied_bytes: counters.copied_pages * page,
             media_bytes: (counters.host_pages + counters.copied_pages) * page,
             erased_bytes: counters.erased_units * config.unit_bytes(),
@@ -431,7 +440,7 @@ fn series(lane: &Lane, page: u64) -> Vec<Point> {
         points.push(*lane.counters());
     }
     let point = |counters: &anabranch_ssd::Counters| Point {
-        host_bytes: counters.host_pages * page,
+        host_page_bytes: counters.host_pages * page,
         media_bytes: counters.media_pages() * page,
     };
     points.iter().map(point).collect()
@@ -477,10 +486,14 @@ pub fn outcome(
 impl Comparison {
     /// Computes the figures that compare schemes with each other, from the results of each.
     pub fn compare_schemes(&mut self) {
-        let most = self.schemes.iter().map(|scheme| scheme.host_bytes).max();
-        self.source.host_bytes = most.unwrap_or(0);
+        let most = self
+            .schemes
+            .iter()
+            .map(|scheme| scheme.host_page_bytes)
+            .max();
+        self.source.host_page_bytes = most.unwrap_or(0);
         let logical = self.device.logical_bytes.max(1);
-        self.source.capacities_written = self.source.host_bytes as f64 / logical as f64;
+        self.source.capacities_written = self.source.host_page_bytes as f64 / logical as f64;
         let ordinary = self.ordinary().and_then(|scheme| scheme.waf_window);
         for scheme in &mut self.schemes {
             scheme.lifetime_vs_ordinary = ordinary

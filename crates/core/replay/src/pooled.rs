@@ -28,14 +28,14 @@ fn pool(scheme: &mut SchemeResult, others: &[&SchemeResult], drawn: Drawn) {
     let all = || std::iter::once(&own).chain(others.iter().copied());
     let count = all().count() as u64;
     let mean = |of: fn(&SchemeResult) -> u64| (all().map(of).sum::<u64>() + count / 2) / count;
-    scheme.host_bytes = mean(|one| one.host_bytes);
+    scheme.host_page_bytes = mean(|one| one.host_page_bytes);
     scheme.copied_bytes = mean(|one| one.copied_bytes);
-    scheme.media_bytes = scheme.host_bytes + scheme.copied_bytes;
+    scheme.media_bytes = scheme.host_page_bytes + scheme.copied_bytes;
     if let Some(own) = &mut scheme.collected {
         own.rewritten_bytes = mean(|one| one.collected.map_or(0, |bytes| bytes.rewritten_bytes));
         own.moved_bytes = scheme.copied_bytes;
         own.copied_bytes = own.moved_bytes.saturating_sub(own.rewritten_bytes);
-        own.warranty_bytes = scheme.host_bytes + own.rewritten_bytes;
+        own.warranty_bytes = scheme.host_page_bytes + own.rewritten_bytes;
     }
     scheme.erased_bytes = mean(|one| one.erased_bytes);
     scheme.erased_units = mean(|one| one.erased_units);
@@ -73,7 +73,7 @@ fn streams<'a>(all: impl Iterator<Item = &'a SchemeResult>) -> Vec<StreamResult>
             match pooled.iter_mut().find(|known| known.id == stream.id) {
                 None => pooled.push(stream.clone()),
                 Some(known) => {
-                    known.host_bytes += stream.host_bytes;
+                    known.host_page_bytes += stream.host_page_bytes;
                     known.copied_bytes += stream.copied_bytes;
                     known.media_bytes += stream.media_bytes;
                     known.erased_bytes += stream.erased_bytes;
@@ -82,9 +82,9 @@ fn streams<'a>(all: impl Iterator<Item = &'a SchemeResult>) -> Vec<StreamResult>
         }
     }
     for stream in &mut pooled {
-        stream.host_bytes /= count;
+        stream.host_page_bytes /= count;
         stream.copied_bytes /= count;
-        stream.media_bytes = stream.host_bytes + stream.copied_bytes;
+        stream.media_bytes = stream.host_page_bytes + stream.copied_bytes;
         stream.erased_bytes /= count;
     }
     pooled.sort_by_key(|stream| stream.id);
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::{Value, json};
 
     const COUNTS: [&str; 12] = [
-        "host_bytes",
+        "host_page_bytes",
         "copied_bytes",
         "erased_bytes",
         "erased_units",

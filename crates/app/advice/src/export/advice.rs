@@ -136,7 +136,7 @@ impl Advice {
         let of = |counters: &Counters| {
             json!({
                 "waf": counters.waf(),
-                "host_bytes": counters.host_pages * self.page_bytes,
+                "host_page_bytes": counters.host_pages * self.page_bytes,
                 "copied_bytes": counters.copied_pages * self.page_bytes,
             })
         };

@@ -128,7 +128,7 @@ fn row(cell: &CellFindings, index: usize, varied: &[&String], timed: bool) -> Ve
         cell.schemes[index].clone(),
         format!(
             "{:.1}×",
-            scheme.host_bytes as f64 / device.logical_bytes.max(1) as f64
+            scheme.host_page_bytes as f64 / device.logical_bytes.max(1) as f64
         ),
         anabranch_report::ratio(scheme.waf),
         anabranch_report::ratio(scheme.waf_second_half),

@@ -45,7 +45,7 @@ fn shadows(shadowed: &Shadowed) -> String {
     for scheme in &shadowed.schemes {
         table.add_row([
             foreign(&scheme.name),
-            anabranch_report::bytes(scheme.host_bytes),
+            anabranch_report::bytes(scheme.host_page_bytes),
             anabranch_report::bytes(scheme.copied_bytes),
             anabranch_report::ratio(scheme.waf),
             anabranch_report::ratio(scheme.error),

@@ -205,7 +205,7 @@ impl Shadows {
 fn written(progress: &Progress, config: &Config) -> Written {
     let page_bytes = u64::from(config.page_bytes);
     Written {
-        host_bytes: progress.counters.host_pages * page_bytes,
+        host_page_bytes: progress.counters.host_pages * page_bytes,
         copied_bytes: progress.counters.copied_pages * page_bytes,
     }
 }

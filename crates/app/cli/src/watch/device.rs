@@ -418,10 +418,10 @@ impl Watched {
         self.name_contexts();
         let (schemes, filled) = self.model.sample();
         let mut source = self.source;
-        let most = schemes.iter().map(|scheme| scheme.host_bytes).max();
-        source.host_bytes = most.unwrap_or(0);
+        let most = schemes.iter().map(|scheme| scheme.host_page_bytes).max();
+        source.host_page_bytes = most.unwrap_or(0);
         source.lost_events = self.lost_events();
-        source.capacities_written = source.host_bytes as f64 / self.block.bytes.max(1) as f64;
+        source.capacities_written = source.host_page_bytes as f64 / self.block.bytes.max(1) as f64;
         let details = self.model.survey().details(self.numbers.table());
         let mut contexts = details.contexts;
         let listed: u64 = contexts.iter().map(|context| context.written_bytes).sum();
@@ -431,7 +431,7 @@ impl Watched {
         let unlisted_bytes = unlisted.iter().map(|context| context.written_bytes);
         let drive = self.model.drive();
         let seconds = source.lasted_s();
-        let endurance = plan.endurance(drive, source.host_bytes, seconds);
+        let endurance = plan.endurance(drive, &source);
         let load = Load {
             capacities: source.capacities_written,
             seconds,

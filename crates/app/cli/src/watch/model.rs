@@ -7,7 +7,7 @@ use anabranch_compare::{
     TraceOrigin, check_endurance, endurance, one_sampled, read_text, samples, schemes,
 };
 use anabranch_placement::{Names, SchemeSpec};
-use anabranch_replay::{Alive, Drawn, Endurance, KeptSurvey, Progress, Start, Survey};
+use anabranch_replay::{Alive, Drawn, Endurance, KeptSurvey, Progress, Source, Start, Survey};
 use anabranch_ssd::Config;
 use anabranch_trace::{Context, Io, Rate, Sample, Sampled};
 use serde_json::Value;
@@ -128,21 +128,18 @@ impl ShadowPlan {
         Ok(check_endurance(&self.endurance, Some(drive))?)
     }
 
-    /// The endurance of a drive to which so many bytes were written in so many seconds, where it is known.
-    pub fn endurance(
-        &self,
-        drive: &ComparedDrive,
-        host_bytes: u64,
-        seconds: f64,
-    ) -> Option<Endurance> {
+    /// The endurance of a drive that was asked to do so much, where it is known.
+    pub fn endurance(&self, drive: &ComparedDrive, asked: &Source) -> Option<Endurance> {
         let logical_bytes = Some(drive.config.logical_bytes());
-        endurance(
-            &self.endurance,
-            Some(drive),
-            logical_bytes,
-            Some((host_bytes, seconds)),
-        )
-        .ok()?
+        let measured = Some((asked.write_bytes, asked.lasted_s()));
+        let known = endurance(&self.endurance, Some(drive), logical_bytes, measured).ok()??;
+        // A sampled drive has larger pages than the one it stands for.
+        let is_whole = drive.rate() == Rate::WHOLE;
+        let page_rounding = if is_whole { asked.page_rounding() } else { 1.0 };
+        Some(Endurance {
+            page_rounding,
+            ..known
+        })
     }
 
     /// The options of the drive, as they are kept.
@@ -333,7 +330,7 @@ impl Model {
 fn written(progress: &Progress, drive: &Config) -> Written {
     let page_bytes = u64::from(drive.page_bytes);
     Written {
-        host_bytes: progress.counters.host_pages * page_bytes,
+        host_page_bytes: progress.counters.host_pages * page_bytes,
         copied_bytes: progress.counters.copied_pages * page_bytes,
     }
 }

@@ -67,6 +67,6 @@ fn commands_that_a_program_passes_itself_are_recorded_with_their_placements() {
     let streams = placed.unwrap()["streams"].as_array().unwrap().iter();
     for stream in streams {
         let id = stream["id"].as_u64().unwrap() as usize;
-        assert_eq!(stream["host_bytes"], handles[id], "stream {id}");
+        assert_eq!(stream["host_page_bytes"], handles[id], "stream {id}");
     }
 }

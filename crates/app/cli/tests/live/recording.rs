@@ -61,7 +61,7 @@ fn a_sampled_recording_has_the_bytes_of_all_and_replays_as_the_sample_it_is() {
     let untold = replay(&[]).with_status(0).json();
     assert_eq!(untold["schemes"], told["schemes"]);
     assert_eq!(untold["sampled"]["trace_rate"], "1/8");
-    assert_eq!(untold["schemes"][0]["host_bytes"], 40 * MIB);
+    assert_eq!(untold["schemes"][0]["host_page_bytes"], 40 * MIB);
     let coarser = replay(&["--sample", "1/16"]).with_status(0).json();
     assert_eq!(coarser["sampled"]["hashes"].as_array().unwrap().len(), 4);
     assert!(

@@ -100,7 +100,9 @@ fn rocksdb_runs_live_and_its_trace_replays_to_the_same_counts_to_the_last_page()
         let schemes = live["schemes"].as_array().unwrap().iter();
         let scheme = schemes.clone().find(|one| one["name"] == name).unwrap();
         let streams = scheme["streams"].as_array().unwrap().iter();
-        streams.filter(|stream| stream["host_bytes"] != 0).count()
+        streams
+            .filter(|stream| stream["host_page_bytes"] != 0)
+            .count()
     };
     assert!(used("manual") >= 4, "{}", used("manual"));
     assert!(used("fstream") >= 4, "{}", used("fstream"));

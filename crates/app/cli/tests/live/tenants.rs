@@ -68,8 +68,8 @@ fn streams(trace: &str, scheme: &str) -> Vec<u64> {
         .with_status(0)
         .json();
     let streams = told["schemes"][0]["streams"].as_array().unwrap().iter();
-    let host_bytes = streams.map(|stream: &Value| stream["host_bytes"].as_u64().unwrap());
-    host_bytes.filter(|bytes| *bytes > 0).collect()
+    let host_page_bytes = streams.map(|stream: &Value| stream["host_page_bytes"].as_u64().unwrap());
+    host_page_bytes.filter(|bytes| *bytes > 0).collect()
 }
 
 #[test]

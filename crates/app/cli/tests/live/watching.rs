@@ -55,7 +55,7 @@ fn two_devices_are_counted_exactly_each_by_itself() {
             device["source"]["write_bytes"]
         );
         assert_eq!(
-            device["schemes"][0]["host_bytes"],
+            device["schemes"][0]["host_page_bytes"],
             device["source"]["write_bytes"]
         );
     }
@@ -131,7 +131,7 @@ fn what_no_sample_has_is_counted_in_the_kernel_and_changes_nothing() {
     assert_eq!(some["source"]["discarded_bytes"], 8 * MIB);
     // A window ends where it is looked at; all else is the same to the page.
     for scheme in 0..2 {
-        for part in ["name", "host_bytes", "copied_bytes", "waf", "error"] {
+        for part in ["name", "host_page_bytes", "copied_bytes", "waf", "error"] {
             let of = |device: &Value| device["schemes"][scheme][part].clone();
             assert_eq!(of(all), of(some), "{part}");
         }
@@ -190,7 +190,7 @@ fn the_last_snapshot_is_the_replay_of_the_trace_at_the_same_rate_and_hash() {
         .iter()
         .zip(replayed.as_array().unwrap())
     {
-        for figure in ["name", "host_bytes", "copied_bytes", "waf"] {
+        for figure in ["name", "host_page_bytes", "copied_bytes", "waf"] {
             assert_eq!(own[figure], other[figure], "{figure} of {}", own["name"]);
         }
         assert_eq!(own["error"], other["sampled"]["error"], "{}", own["name"]);
@@ -269,7 +269,7 @@ fn a_budget_is_kept_by_coarser_samples_and_told() {
     let filled = told["filled"].as_f64().unwrap();
     assert!((filled - 60.0 / 64.0).abs() < 0.02, "{filled}");
     // Every byte is counted once, at whichever rate.
-    let host = told["schemes"][0]["host_bytes"].as_u64().unwrap() as f64;
+    let host = told["schemes"][0]["host_page_bytes"].as_u64().unwrap() as f64;
     let all = written(told).0 as f64;
     assert!((host / all - 1.0).abs() < 0.05, "{host} of {all}");
 

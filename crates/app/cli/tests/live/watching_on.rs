@@ -53,7 +53,7 @@ fn a_watcher_that_is_killed_goes_on_where_its_state_was_kept() {
     let (after, _) = Watcher::start(&place, &words).end();
     let device_after = &after["devices"][0];
     assert_eq!(written(device_after).0, all);
-    assert_eq!(device_after["schemes"][0]["host_bytes"], all);
+    assert_eq!(device_after["schemes"][0]["host_page_bytes"], all);
     assert!(device_after["schemes"][0]["copied_bytes"].as_u64() > Some(10 * MIB));
     assert_eq!(of_contexts(device_after, "written_bytes"), all);
     // What lives is in the shadow drives again: what overwrites it ends lives that began before the restart.
@@ -135,7 +135,7 @@ fn a_device_that_grows_has_larger_shadow_drives() {
     let (last, ended) = watcher.end();
     let last = &last["devices"][0];
     assert_eq!(written(last).0, 30 * MIB + 2000 * PAGE);
-    assert_eq!(last["schemes"][0]["host_bytes"], 2000 * PAGE);
+    assert_eq!(last["schemes"][0]["host_page_bytes"], 2000 * PAGE);
     assert!(ended.stderr.contains("96.00 MiB now"), "{}", ended.stderr);
 }
 
@@ -150,7 +150,7 @@ fn samples_go_on_with_what_the_whole_drive_counted_and_other_samples_do_not() {
         overwrite(&device.0, 60 * 256, writes);
         let (last, ended) = watcher.end();
         (
-            last["devices"][0]["schemes"][0]["host_bytes"]
+            last["devices"][0]["schemes"][0]["host_page_bytes"]
                 .as_u64()
                 .unwrap(),
             ended.stderr,
@@ -159,8 +159,8 @@ fn samples_go_on_with_what_the_whole_drive_counted_and_other_samples_do_not() {
     let all = 30_000 * PAGE;
     assert_eq!(watched(&["--sample", "1/1"], 30_000).0, all);
     assert_eq!(watched(&["--sample", "1/2"], 0).0, all);
-    let (host_bytes, said) = watched(&["--sample", "1/2", "--samples", "2"], 0);
-    assert_eq!(host_bytes, 0);
+    let (host_page_bytes, said) = watched(&["--sample", "1/2", "--samples", "2"], 0);
+    assert_eq!(host_page_bytes, 0);
     assert!(said.contains("another number of samples"), "{said}");
 }
 

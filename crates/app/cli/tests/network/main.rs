@@ -115,7 +115,7 @@ const DRIVE: [&str; 8] = [
 /// The device's part of a result, without what only one of both tells.
 fn counts(result: &Value) -> Value {
     let names = [
-        "host_bytes",
+        "host_page_bytes",
         "media_bytes",
         "copied_bytes",
         "discarded_bytes",
@@ -128,14 +128,15 @@ fn counts(result: &Value) -> Value {
         .map(|&name| (name.to_owned(), result[name].clone()))
         .collect();
     let streams = result["streams"].as_array().unwrap().iter();
-    // Bytes of a stream in whole pages, as a served drive names them or as a replay does.
-    let host = |stream: &Value| {
-        let served = stream.get("host_page_bytes");
-        served.unwrap_or(&stream["host_bytes"]).clone()
-    };
-    let written = streams.filter(|stream| host(stream) != 0 || stream["copied_bytes"] != 0);
-    let rows = written
-        .map(|stream| serde_json::json!([stream["id"], host(stream), stream["copied_bytes"]]));
+    let written =
+        streams.filter(|stream| stream["host_page_bytes"] != 0 || stream["copied_bytes"] != 0);
+    let rows = written.map(|stream| {
+        serde_json::json!([
+            stream["id"],
+            stream["host_page_bytes"],
+            stream["copied_bytes"]
+        ])
+    });
     counts.insert("streams".to_owned(), rows.collect());
     counts.into()
 }

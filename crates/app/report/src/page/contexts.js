@@ -18,7 +18,7 @@ function contextsFigure(known) {
   const { contexts, chosen, result } = known;
   if (contexts.length === 0) return null;
   const placed = streamsOf(chosen);
-  const all = result.source.host_bytes || 1;
+  const all = result.source.host_page_bytes || 1;
   const columns = [
     column("id", "id", (row) => row.id),
     column("context", "context", (row) => known.name(row.id), null, {

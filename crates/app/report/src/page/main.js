@@ -16,7 +16,7 @@ function schemesFigure(known) {
       ? [column("waf_error", "±", (row) => row.sampled?.error ?? null, (error) => (error === null ? "–" : tellRatioExactly(error)))] : []),
     column("lifetime_vs_ordinary", "lifetime", (row) => row.lifetime_vs_ordinary, (times) => (times === null ? "–" : `${tellRatio(times)}×`)),
     column("streams_used", "streams", (row) => row.streams_used, null, { show: streamsWords }),
-    column("host_bytes", rounding(known.result) ? "page-rounded" : "host", (row) => row.host_bytes, tellBytes),
+    column("host_page_bytes", rounding(known.result) ? "page-rounded" : "host", (row) => row.host_page_bytes, tellBytes),
     column("media_bytes", "media", (row) => row.media_bytes, tellBytes),
     column("copied_bytes", "copied", (row) => row.copied_bytes, tellBytes),
     column("erased_units", "erases", (row) => row.erased_units, tellCount),

@@ -122,7 +122,7 @@ function mapPanel(known, state, note) {
     const unit = map.units_per_cell === 1 ? "units" : "cells";
     const words = `of ${facts.used} ${unit}, ${facts.mixed} mixed, ${facts.partDead} part dead`;
     title.replaceChildren(html("span", null, scheme.name), html("span", { class: "number" }, words));
-    canvas.setAttribute("aria-label", `${scheme.name} after ${tellBytes(moment.host_bytes)}: ${facts.used} of ${map.cells} ${unit} in use, `
+    canvas.setAttribute("aria-label", `${scheme.name} after ${tellBytes(moment.host_page_bytes)}: ${facts.used} of ${map.cells} ${unit} in use, `
       + `${facts.mixed} of them with data of more than one writer, ${facts.partDead} part dead, ${tellShare(facts.mean)} valid on average`);
     shown = { scheme, cells, layout, moment };
   };
@@ -169,12 +169,12 @@ function mapNumbers(known) {
   const rows = () => known.schemes.filter((scheme) => scheme.details?.map.moments.length > 0).flatMap((scheme) => {
     const map = scheme.details.map;
     return map.moments.flatMap((moment) => cellsOf(map, moment).map((cell, at) => ({
-      scheme: scheme.name, host_bytes: moment.host_bytes, unit: at * map.units_per_cell, ...cell,
+      scheme: scheme.name, host_page_bytes: moment.host_page_bytes, unit: at * map.units_per_cell, ...cell,
     })));
   });
   return numbers("map", () => [
     column("scheme", "scheme", (row) => row.scheme, null, { text: true }),
-    column("host_bytes", "host bytes", (row) => row.host_bytes, tellCount),
+    column("host_page_bytes", "host bytes, whole pages", (row) => row.host_page_bytes, tellCount),
     column("unit", "first unit", (row) => row.unit),
     column("stream", "stream", (row) => row.stream, (stream) => (stream === null ? "free" : stream)),
     column("valid_share", "valid", (row) => row.valid, tellShare),
@@ -203,8 +203,8 @@ function mapFigure(known) {
     panels[1].show(state.right);
     const moments = state.left.details.map.moments;
     const moment = moments[Math.round(state.at * (moments.length - 1))];
-    const capacities = moment.host_bytes / known.result.device.logical_bytes;
-    time.textContent = `${tellBytes(moment.host_bytes)} written (${significant(capacities)} capacities)`;
+    const capacities = moment.host_page_bytes / known.result.device.logical_bytes;
+    time.textContent = `${tellBytes(moment.host_page_bytes)} written (${significant(capacities)} capacities)`;
     slider.setAttribute("aria-valuetext", time.textContent);
     legend.replaceChildren(mapLegend(known, state));
   };

@@ -94,7 +94,7 @@ function throughputFigure(known) {
     for (const chart of charts) chart?.setSeries(at + 1, { show });
   });
   const tell = (at) => legend.tell(rates.lines.map((values) => (at === null || at === undefined || values[at] === null ? "" : significant(values[at]))));
-  holder.append(legend.list, plot(`Throughput over simulated time; on average ${schemes.map((scheme) => `${scheme.name} ${tellRate(scheme.host_bytes, scheme.time.elapsed_ns)}`).join(", ")}`,
+  holder.append(legend.list, plot(`Throughput over simulated time; on average ${schemes.map((scheme) => `${scheme.name} ${tellRate(scheme.host_page_bytes, scheme.time.elapsed_ns)}`).join(", ")}`,
     (place, width) => {
       charts[0] = curves(place, width, {
         x: rates.x, lines: schemes.map((scheme, at) => line(rates.lines[at], scheme)), height: 250, sync,

@@ -2,7 +2,7 @@
 
 /** Bytes of whole pages over those that writes asked for, where that is more than 5 % (as in table.rs); else null. */
 function rounding(result) {
-  const { host_bytes: paged, write_bytes: asked } = result.source;
+  const { host_page_bytes: paged, write_bytes: asked } = result.source;
   return asked > 0 && paged > 1.05 * asked && !result.sampled ? paged / asked : null;
 }
 
@@ -14,7 +14,7 @@ function subline(known) {
   const sampled = result.sampled
     ? ` Sampled: ${result.sampled.rate} of the pages, ${tellCount(result.sampled.unit_pages)} in an erase unit, means of ${tellCount(result.sampled.hashes.length)} samples.`
     : "";
-  const paged = tellBytes(result.source.host_bytes);
+  const paged = tellBytes(result.source.host_page_bytes);
   const written = rounding(result) ? `${tellBytes(result.source.write_bytes)}, page-rounded ${paged},` : paged;
   return `${written} written to a drive of ${tellBytes(drive.logical_bytes)} `
     + `(${tellShare(spare)} spare, ${tellCount(drive.physical_units)} erase units of ${tellBytes(drive.unit_bytes)}, `
@@ -32,7 +32,7 @@ function wafFacts(known) {
   const { before, best, answer } = known;
   const window = "bytes of flash for each of yours, over the last capacity of writes";
   if (!best || best === before) return [fact("Write amplification", tellRatio(before.waf_window), window, "small")];
-  const rated = best.wear?.life_bytes;
+  const rated = best.wear?.life_bytes / (rounding(known.result) ?? 1);
   return [
     fact("Write amplification of an ordinary drive", tellRatio(answer.waf_before), window, "small"),
     fact(`With ${best.name}`, tellRatio(answer.waf_with),
@@ -43,17 +43,17 @@ function wafFacts(known) {
 function timeFacts(known) {
   const { before, best } = known;
   if (!before.time) return [];
-  const rate = (scheme) => scheme.host_bytes / Math.max(scheme.time.elapsed_ns, 1);
+  const rate = (scheme) => scheme.host_page_bytes / Math.max(scheme.time.elapsed_ns, 1);
   const tail = (scheme) => scheme.time.latency.write.p99_9_ns;
   if (!best?.time || best === before) {
     return [
-      fact("Throughput", tellRate(before.host_bytes, before.time.elapsed_ns), "written, in simulated time", "small"),
+      fact("Throughput", tellRate(before.host_page_bytes, before.time.elapsed_ns), "written, in simulated time", "small"),
       fact("Slowest 0.1 % of writes", tellTime(tail(before)), "or more (p99.9)", "small"),
     ];
   }
   return [
     fact("Throughput", `${tellRatio(rate(best) / rate(before))}×`,
-      `${tellRate(before.host_bytes, before.time.elapsed_ns)} before, ${tellRate(best.host_bytes, best.time.elapsed_ns)} with it`,
+      `${tellRate(before.host_page_bytes, before.time.elapsed_ns)} before, ${tellRate(best.host_page_bytes, best.time.elapsed_ns)} with it`,
       rate(best) >= rate(before) ? "good" : "bad"),
     fact("Slowest 0.1 % of writes", tellTime(tail(best)), `or more (p99.9); ${tellTime(tail(before))} before`,
       tail(best) <= tail(before) ? "good" : "bad"),

@@ -26,12 +26,12 @@ function usefulTop(known, lines) {
 /** The bytes written at which any curve has a point. */
 function commonPlaces(schemes) {
   const places = new Set();
-  for (const scheme of schemes) for (const point of scheme.series) places.add(point.host_bytes);
+  for (const scheme of schemes) for (const point of scheme.series) places.add(point.host_page_bytes);
   return [...places].sort((a, b) => a - b).filter((at) => at > 0);
 }
 
 function wafCurve(scheme, places, windowBytes) {
-  const host = scheme.series.map((point) => point.host_bytes);
+  const host = scheme.series.map((point) => point.host_page_bytes);
   const media = scheme.series.map((point) => point.media_bytes);
   return places.map((at) => {
     const now = interpolate(host, media, at);
@@ -47,7 +47,7 @@ function fillStrip(known, places, unit, sync) {
   const drive = known.result.device.logical_bytes;
   const fill = known.before?.details?.fill ?? [];
   if (fill.length < 2) return null;
-  const host = fill.map((point) => point.host_bytes);
+  const host = fill.map((point) => point.host_page_bytes);
   const mapped = fill.map((point) => point.mapped_bytes / drive);
   return plot("How full the drive was, over the same bytes written", (place, width) => {
     curves(place, width, {
@@ -110,13 +110,13 @@ function wafFigure(known) {
   draw();
   const rows = () => schemes.flatMap((scheme) => scheme.series.map((point) => ({ scheme: scheme.name, ...point })));
   return figure("waf", "What each byte costs, as the drive fills and ages",
-    "Bytes of flash programmed for each byte the host wrote; 1.00 is the least there can be. The moving window is a "
+    "Bytes of flash programmed for each byte the host wrote in whole pages; 1.00 is the least there can be. The moving window is a "
     + "quarter of the drive's capacity. Drag across the picture to look closer, double-click to go back.",
     html("div", { class: "controls" }, mode, height), holder,
     numbers("waf", () => [
       column("scheme", "scheme", (row) => row.scheme, null, { text: true }),
-      column("host_bytes", "host bytes", (row) => row.host_bytes, tellCount),
+      column("host_page_bytes", "host bytes, whole pages", (row) => row.host_page_bytes, tellCount),
       column("media_bytes", "media bytes", (row) => row.media_bytes, tellCount),
-      column("waf", "WAF so far", (row) => (row.host_bytes > 0 ? row.media_bytes / row.host_bytes : null), tellRatioExactly),
+      column("waf", "WAF so far", (row) => (row.host_page_bytes > 0 ? row.media_bytes / row.host_page_bytes : null), tellRatioExactly),
     ], rows));
 }

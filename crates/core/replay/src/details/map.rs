@@ -40,7 +40,7 @@ pub struct DriveMap {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Bytes the host had written.
-    pub host_bytes: u64,
+    pub host_page_bytes: u64,
     /// Bytes that had been programmed into the flash.
     pub media_bytes: u64,
     /// Two digits a cell: the stream that holds most of its valid pages; `fe` for a stream above
@@ -57,7 +57,7 @@ pub struct Moment {
 /// A moment in the form it has while the drive runs.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
-    host_bytes: u64,
+    host_page_bytes: u64,
     media_bytes: u64,
     streams: Vec<u8>,
     valid: Vec<u8>,
@@ -133,7 +133,7 @@ impl Cells {
         let counters = engine.counters();
         let page_bytes = u64::from(engine.config().page_bytes);
         let mut snapshot = Snapshot {
-            host_bytes: counters.host_pages * page_bytes,
+            host_page_bytes: counters.host_pages * page_bytes,
             media_bytes: counters.media_pages() * page_bytes,
             streams: Vec::with_capacity(self.count()),
             valid: Vec::with_capacity(self.count()),
@@ -200,8 +200,8 @@ fn most(written_pages: &[u64], count: usize) -> Vec<u16> {
 }
 
 impl Snapshot {
-    pub(super) fn host_bytes(&self) -> u64 {
-        self.host_bytes
+    pub(super) fn host_page_bytes(&self) -> u64 {
+        self.host_page_bytes
     }
 
     fn moment(&self, named: &[u16]) -> Moment {
@@ -212,7 +212,7 @@ impl Snapshot {
             let _ = write!(writers, "{:x}{share:02x}", name(context).unwrap_or(15));
         }
         Moment {
-            host_bytes: self.host_bytes,
+            host_page_bytes: self.host_page_bytes,
             media_bytes: self.media_bytes,
             streams: hexadecimal(&self.streams),
             valid: hexadecimal(&self.valid),

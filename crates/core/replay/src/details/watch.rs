@@ -118,7 +118,7 @@ impl DetailsWatch {
 
     fn fill(&self, engine: &Engine) -> Fill {
         Fill {
-            host_bytes: engine.counters().host_pages * self.page_bytes,
+            host_page_bytes: engine.counters().host_pages * self.page_bytes,
             mapped_bytes: engine.mapped_pages() * self.page_bytes,
         }
     }
@@ -132,10 +132,10 @@ impl DetailsWatch {
     pub fn details(&self, engine: &Engine, assign: &dyn Assign) -> SchemeDetails {
         let last = self.snapshot(engine);
         let earlier = self.moments.kept().iter();
-        let earlier = earlier.filter(|one| one.host_bytes() < last.host_bytes());
+        let earlier = earlier.filter(|one| one.host_page_bytes() < last.host_page_bytes());
         let mut fill = self.fills.kept().to_vec();
         let end = self.fill(engine);
-        fill.retain(|one| one.host_bytes < end.host_bytes);
+        fill.retain(|one| one.host_page_bytes < end.host_page_bytes);
         fill.push(end);
         SchemeDetails {
             fill,

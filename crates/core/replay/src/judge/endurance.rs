@@ -3,7 +3,7 @@
 use super::{Known, waf};
 use crate::{
     endurance::{Limit, Stands},
-    outcome::rounded,
+    outcome::{WIDENED, rounded},
     verdict::{Answer, DriveKind},
 };
 
@@ -33,7 +33,15 @@ impl Known<'_> {
             return String::new();
         }
         let limit = match endurance.limit {
-            Limit::Flash { rated_erases, .. } => format!("by {rated_erases} rated erases a unit"),
+            Limit::Flash { rated_erases, .. } => {
+                let rounding = endurance.page_rounding;
+                let widened = if rounding > WIDENED {
+                    format!(" and {rounding:.2} bytes of whole pages for each that is asked for")
+                } else {
+                    String::new()
+                };
+                format!("by {rated_erases} rated erases a unit{widened}")
+            }
             Limit::Host { bytes } => format!(
                 "if an ordinary drive just stands the {} of its data sheet",
                 decimal(bytes)

@@ -33,7 +33,7 @@ impl Lack {
         let schemes = &outcome.schemes;
         if schemes.is_empty() {
             None
-        } else if outcome.source.host_bytes == 0 {
+        } else if outcome.source.host_page_bytes == 0 {
             Some(Lack::NothingWritten)
         } else if schemes.iter().all(|scheme| scheme.erased_units == 0) {
             Some(Lack::NeverCollected)

@@ -50,7 +50,7 @@ impl Known<'_> {
 
     /// The same writes on a fuller drive, if there is one.
     fn fuller(&self, trace: &str) -> String {
-        if self.outcome.source.host_bytes == 0 {
+        if self.outcome.source.host_page_bytes == 0 {
             return "Next, a program that writes: anabranch run -- PROGRAM".to_owned();
         }
         let Some(options) = self.fuller_drive() else {
@@ -157,7 +157,7 @@ impl Comparison {
     /// does, or no drive is fuller.
     pub fn fuller_drive(&self) -> Option<Vec<String>> {
         let known = Known::of(self);
-        let has_writes = self.source.host_bytes > 0;
+        let has_writes = self.source.host_page_bytes > 0;
         let is_open = has_writes && known.answer() == Answer::NoAnswerYet;
         is_open.then(|| known.fuller_drive()).flatten()
     }

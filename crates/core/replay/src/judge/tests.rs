@@ -12,15 +12,15 @@ use crate::{
 /// A scheme of a settled run that wrote 10 GiB, with its WAF over the last capacity.
 fn scheme(name: &str, waf_window: f64) -> Value {
     json!({
-        "name": name, "parameters": {}, "streams_used": 1, "host_bytes": 10_u64 << 30,
+        "name": name, "parameters": {}, "streams_used": 1, "host_page_bytes": 10_u64 << 30,
         "media_bytes": 0, "copied_bytes": 0, "erased_bytes": 0, "erased_units": 9,
         "sealed_units": 0, "discarded_bytes": 0, "mapped_bytes": 1 << 30, "peak_mapped_bytes": 1 << 30, "waf": 1.2,
         "waf_window": waf_window, "waf_second_half": null, "lifetime_vs_ordinary": null,
         "steady": true, "memory_bytes": 0, "series": [], "drive_half": half(name),
         "streams": [
-            { "id": 0, "internal": false, "host_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
-            { "id": 1, "internal": false, "host_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
-            { "id": 8, "internal": true, "host_bytes": 0, "copied_bytes": 1, "media_bytes": 1, "erased_bytes": 0 },
+            { "id": 0, "internal": false, "host_page_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
+            { "id": 1, "internal": false, "host_page_bytes": 1, "copied_bytes": 0, "media_bytes": 1, "erased_bytes": 0 },
+            { "id": 8, "internal": true, "host_page_bytes": 0, "copied_bytes": 1, "media_bytes": 1, "erased_bytes": 0 },
         ],
     })
 }
@@ -36,9 +36,9 @@ fn half(name: &str) -> &str {
 
 fn outcome(schemes: &[Value]) -> Comparison {
     let result = json!({
-        "schema": 2, "config": { "trace": "my app.parquet" }, "seed": 0, "steady": true,
+        "schema": 3, "config": { "trace": "my app.parquet" }, "seed": 0, "steady": true,
         "steady_reason": "",
-        "source": { "records": 0, "write_bytes": 0, "host_bytes": 10_u64 << 30, "discarded_bytes": 0,
+        "source": { "records": 0, "write_bytes": 0, "host_page_bytes": 10_u64 << 30, "discarded_bytes": 0,
             "read_bytes": 0, "flushes": 0, "lost_events": 0, "capacities_written": 10.0 },
         "device": { "profile": "", "logical_bytes": 1 << 30, "physical_bytes": 1 << 30,
             "unit_bytes": 1 << 20, "page_bytes": 4096, "physical_units": 1, "host_streams": 8,
@@ -166,22 +166,44 @@ fn a_scaled_drive_is_told_with_what_it_stands_for() {
     );
 }
 
+const DAY_BYTES: f64 = 1e12;
+
+/// Returns what a drive of 1 TB stands: five years at a WAF of 1.6 and its size written a day.
+fn endured() -> Endurance {
+    Endurance {
+        limit: Limit::Flash {
+            rated_erases: 3000,
+            bytes: 1.6 * DAY_BYTES * 365.25 * 5.0,
+        },
+        logical_bytes: Some(1_000_000_000_000),
+        writes_per_day: Some(DAY_BYTES),
+        measured_seconds: None,
+        page_rounding: 1.0,
+        years: Some(2.5),
+        price: Some(128.0),
+    }
+}
+
+#[test]
+fn a_drive_whose_pages_are_larger_than_the_writes_stands_as_much_less() {
+    let mut result = whole(1.6, 1.25, 1.1, 1.05);
+    result.endurance = Some(Endurance {
+        page_rounding: 4.0,
+        ..endured()
+    });
+    let verdict = Verdict::of(&result);
+    assert_eq!(verdict.stands[0].years, Some(1.25));
+    assert_eq!(
+        verdict.endurance,
+        "Endurance by 3000 rated erases a unit and 4.00 bytes of whole pages for each that is asked for, at 931 GiB a day."
+    );
+}
+
 #[test]
 fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
     let mut result = whole(1.6, 1.25, 1.1, 1.05);
     assert!(Verdict::of(&result).stands.is_empty());
-    let day = 1e12;
-    let endurance = Endurance {
-        limit: Limit::Flash {
-            rated_erases: 3000,
-            bytes: 1.6 * day * 365.25 * 5.0,
-        },
-        logical_bytes: Some(1_000_000_000_000),
-        writes_per_day: Some(day),
-        measured_seconds: None,
-        years: Some(2.5),
-        price: Some(128.0),
-    };
+    let endurance = endured();
     result.endurance = Some(endurance.clone());
     let verdict = Verdict::of(&result);
     assert_eq!(
@@ -208,7 +230,7 @@ fn years_follow_from_the_limit_that_is_known_and_from_the_writes_a_day() {
     assert_eq!(figures(&verdict), expected);
     // A TBW is what the ordinary drive stands.
     let limit = Limit::Host {
-        bytes: day * 365.25 * 5.0,
+        bytes: DAY_BYTES * 365.25 * 5.0,
     };
     result.endurance = Some(Endurance { limit, ..endurance });
     let verdict = Verdict::of(&result);
@@ -347,7 +369,7 @@ fn a_scheme_that_is_not_compared_need_not_have_settled() {
 #[test]
 fn a_trace_of_reads_alone_is_told_to_record_a_program_that_writes() {
     let mut outcome = whole(1.0, 1.0, 1.0, 1.0);
-    outcome.source.host_bytes = 0;
+    outcome.source.host_page_bytes = 0;
     let verdict = Verdict::of(&outcome);
     assert!(
         verdict.headline.contains("nothing was written"),

@@ -37,7 +37,7 @@ pub struct WearReport {
     pub deviation_erases: f64,
     /// Erases a unit is rated for; null where no rating is known.
     pub rated_erases: Option<u32>,
-    /// Bytes the host can write to a new drive, levelled perfectly. Null without a rating, or
+    /// Bytes the host can write to a new drive, in whole pages, levelled perfectly. Null without a rating, or
     /// before the host wrote anything.
     pub level_life_bytes: Option<u64>,
     /// The same, levelled as measured. Null also before the first erase.

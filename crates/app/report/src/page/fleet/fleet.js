@@ -4,7 +4,7 @@
 function understandFleet(data) {
   const cells = data.cells.map(([trace, drive, scheme, seed, host, media, copied, steady]) => ({
     trace: data.traces[trace], drive, scheme: data.schemes[scheme].name, isBound: data.schemes[scheme].is_bound, seed,
-    host_bytes: host, media_bytes: media, copied_bytes: copied, steady: Boolean(steady), waf: host > 0 ? media / host : null,
+    host_page_bytes: host, media_bytes: media, copied_bytes: copied, steady: Boolean(steady), waf: host > 0 ? media / host : null,
   }));
   const key = (cell) => JSON.stringify([cell.trace, cell.drive, cell.seed]);
   const isBaseline = (name) => data.schemes.some((scheme) => scheme.name === name && scheme.is_baseline);

@@ -113,7 +113,7 @@ function cellColumns(fleet) {
     column("waf", "WAF", (cell) => cell.waf, tellRatioExactly),
     column("lifetime", "lifetime", (cell) => cell.lifetime, times),
     column("copies_spared", "copies spared", (cell) => cell.removed, tellShare),
-    column("host_bytes", "host", (cell) => cell.host_bytes, tellBytes),
+    column("host_page_bytes", "host", (cell) => cell.host_page_bytes, tellBytes),
     column("media_bytes", "media", (cell) => cell.media_bytes, tellBytes),
     column("copied_bytes", "copied", (cell) => cell.copied_bytes, tellBytes),
     column("seed", "seed", (cell) => cell.seed, null, { isHidden: true }),
