@@ -69,30 +69,51 @@ impl FileClasses {
 }
 
 /// The text that names of a class have in common: the extension, as in `.sst`. Without an
-/// extension, or with one that is only a number, it is the name with `#` for each run of digits, as
-/// in `binlog.#`; for names of 16 and more hexadecimal digits, which PostgreSQL's log segments
-/// have, it is `#`.
+/// extension, or with one that is only a number or a hash, it is the name with `#` for each run of
+/// digits and for each hash, as in `binlog.#`. A hash is what [`hash_bytes`] takes for one:
+/// PostgreSQL's log segments, nginx's cached files (`#.#` while they are written), UUIDs.
 fn class_name(name: &str) -> String {
-    if name.len() >= 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return "#".to_owned();
-    }
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match name.rsplit_once('.') {
-        Some((_, extension)) if !is_number(extension) => shortened(&format!(".{extension}")),
+        Some((_, end)) if !is_number(end) && hash_bytes(end) < end.len() => {
+            shortened(&format!(".{end}"))
+        }
         _ => shortened(&without_digits(name)),
     }
 }
 
 fn without_digits(name: &str) -> String {
     let mut class = String::new();
-    for letter in name.chars() {
-        if !letter.is_ascii_digit() {
+    let (mut rest, mut begins_word) = (name, true);
+    while let Some(letter) = rest.chars().next() {
+        let hash = if begins_word { hash_bytes(rest) } else { 0 };
+        if hash == 0 && !letter.is_ascii_digit() {
             class.push(letter);
         } else if !class.ends_with('#') {
             class.push('#');
         }
+        begins_word = !letter.is_ascii_alphanumeric();
+        rest = &rest[hash.max(letter.len_utf8())..];
     }
     class
+}
+
+/// Bytes of the hash that a text begins with, or 0: 16 and more hexadecimal digits (our choice), or a UUID.
+fn hash_bytes(text: &str) -> usize {
+    const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    const UUID_BYTES: usize = 36;
+    let bytes = text.as_bytes();
+    let is_of_uuid = |(at, byte): (usize, &u8)| {
+        let hyphen = UUID_HYPHENS.contains(&at);
+        (hyphen && *byte == b'-') || (!hyphen && byte.is_ascii_hexdigit())
+    };
+    let uuid = bytes.get(..UUID_BYTES);
+    if uuid.is_some_and(|bytes| bytes.iter().enumerate().all(is_of_uuid)) {
+        return UUID_BYTES;
+    }
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let count = digits.count();
+    if count < 16 { 0 } else { count }
 }
 
 fn shortened(name: &str) -> String {
@@ -116,6 +137,13 @@ mod tests {
             ("ib_logfile0", "ib_logfile#"),
             ("test.db-wal", ".db-wal"),
             ("00000001000000000000002A", "#"),
+            ("febc56eb48cae6f728318589b4730715.0000000001", "#.#"),
+            ("febc56eb48cae6f728318589b4730715-tail-12", "#-tail-#"),
+            ("tail.febc56eb48cae6f728318589b4730715", "tail.#"),
+            ("febc56eb48cae6f728318589b4730715.jpg", ".jpg"),
+            ("550e8400-e29b-41d4-a716-446655440000", "#"),
+            ("tmp_550e8400-e29b-41d4-a716-446655440000_7", "tmp_#_#"),
+            ("facade-of-cafe", "facade-of-cafe"),
             ("16384", "#"),
             ("16384_fsm", "#_fsm"),
             ("trailing.", "trailing."),
