@@ -45,13 +45,13 @@ use crate::{
 pub struct DriveQuery {
     /// The profile and its options, as a person would give them.
     pub label: String,
-    /// The profile.
+    /// Name of the profile, or path of its file.
     pub profile: String,
     /// The options of the command that make this drive of the profile.
     pub options: Vec<String>,
     /// The share of the drive that the trace's written pages fill, where addresses are renumbered.
     pub fill: Option<f64>,
-    /// Bytes of its pages.
+    /// Size of a mapped page, by which requests are rounded.
     pub page_bytes: u32,
     /// The drive, or the reason why it is not possible.
     pub drive: Result<ComparedDrive>,

@@ -42,7 +42,7 @@ impl Numbers {
 /// The pages that a trace writes, in pages of a drive.
 #[derive(Debug, Clone)]
 pub struct Learned {
-    /// Bytes of the pages.
+    /// Size of a page in which the requests were counted.
     pub page_bytes: u32,
     /// Number of pages ever written; when packed, the most that held data at one time.
     pub pages: u64,

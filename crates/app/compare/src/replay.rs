@@ -53,7 +53,7 @@ pub struct Case {
 /// The comparison, on any drive.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// The options.
+    /// Options of `replay`, which name trace, drives and schemes.
     pub options: &'a ReplayOptions,
     /// The schemes.
     pub specs: &'a [SchemeSpec],

@@ -48,7 +48,7 @@ pub struct Figures {
     pub waf: Option<f64>,
     /// Write amplification of the last capacity of writes.
     pub waf_window: Option<f64>,
-    /// Bytes the host wrote.
+    /// Bytes that the host wrote, in whole pages.
     pub host_page_bytes: u64,
     /// Bytes garbage collection copied.
     pub copied_bytes: u64,

@@ -26,7 +26,7 @@ pub struct Fleet {
     pub traces: Vec<String>,
     /// Kinds of drives.
     pub drives: Vec<FleetDrive>,
-    /// The schemes.
+    /// Schemes that the sweep compares, bounds among them.
     pub schemes: Vec<FleetScheme>,
     /// Figures of each drive and scheme over all volumes, as in a sweep's summary.
     pub groups: Vec<Value>,

@@ -25,11 +25,11 @@ pub struct Cell {
     pub seed: u64,
     /// The kind of drive.
     pub drive: GridDrive,
-    /// The scheme.
+    /// Name of the scheme, with its parameters.
     pub scheme: String,
     /// Whether it is a bound, which knows the future and cannot be built.
     pub is_bound: bool,
-    /// Bytes the host wrote.
+    /// Bytes that the host wrote, in whole pages.
     pub host_page_bytes: u64,
     /// Bytes programmed into the flash.
     pub media_bytes: u64,

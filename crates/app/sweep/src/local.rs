@@ -58,7 +58,7 @@ pub trait Reporter: Send {
 /// A batch that is on disk, or has failed.
 #[derive(Debug)]
 pub struct Done<'a> {
-    /// The batch.
+    /// The cells that were replayed together.
     pub batch: &'a Batch,
     /// The reason of its failure; `None` if it is on disk.
     pub fault: Option<&'a CompareError>,

@@ -64,7 +64,7 @@ impl Quantiles {
 pub struct Group {
     /// The drive: profile, fill or size, and the settings that tell it from others.
     pub drive: String,
-    /// The scheme.
+    /// Name of the scheme, with its parameters.
     pub scheme: String,
     /// Whether it is a bound, which knows the future and cannot be built.
     pub is_bound: bool,

@@ -7,7 +7,7 @@ one_of! {
     Choice {
         /// Until a rehearsal of the host half alone, run beside it, proves better.
         Rehearsed = "rehearsed",
-        /// Always.
+        /// From the first unit to the last, whatever it costs.
         Always = "always",
         /// Never: the host half alone, under the same disturbances.
         Never = "never",

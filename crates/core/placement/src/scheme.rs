@@ -89,7 +89,7 @@ pub trait HostScheme: fmt::Debug + Send + Sync {
 pub struct Preset {
     /// The name that stands behind `preset=`.
     pub name: &'static str,
-    /// The publication.
+    /// Publication that the values are from, with conference and year.
     pub source: &'static str,
     /// Keys and values, as a person would write them; other parameters keep their defaults.
     pub settings: &'static [(&'static str, &'static str)],

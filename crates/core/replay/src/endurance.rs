@@ -47,7 +47,7 @@ pub enum Limit {
 /// The endurance of a drive with one scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stands {
-    /// The scheme.
+    /// Name of the scheme, with its parameters.
     pub scheme: String,
     /// Bytes that the host can write.
     pub host_bytes: f64,

@@ -249,7 +249,7 @@ pub struct SchemeResult {
     pub parameters: BTreeMap<String, String>,
     /// Streams that hold or held data, host and internal.
     pub streams_used: u32,
-    /// Bytes the host wrote.
+    /// Bytes that the host wrote, in whole pages.
     pub host_page_bytes: u64,
     /// Bytes programmed into the flash: the host's and the copies.
     pub media_bytes: u64,
@@ -342,7 +342,7 @@ pub struct StreamResult {
     pub id: u16,
     /// Whether only garbage collection writes it.
     pub internal: bool,
-    /// Bytes the host wrote to it.
+    /// Bytes that the host wrote to it, in whole pages.
     pub host_page_bytes: u64,
     /// Bytes garbage collection copied into it.
     pub copied_bytes: u64,

@@ -44,7 +44,7 @@ impl Pages {
         Pages::new(drive.logical_pages, drive.page_bytes)
     }
 
-    /// Bytes of a page.
+    /// Returns the size of a page, by which requests are rounded to whole pages.
     pub fn page_bytes(&self) -> u32 {
         self.page_bytes
     }

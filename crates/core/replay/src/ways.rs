@@ -21,7 +21,7 @@ pub enum Lever {
 /// A change to the ordinary drive, with what it gives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherWay {
-    /// The change.
+    /// Kind of the change.
     pub way: Lever,
     /// The change in words.
     pub words: String,

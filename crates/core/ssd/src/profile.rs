@@ -24,7 +24,7 @@ pub struct Profile {
     pub source: String,
     /// Geometry: units, pages, spare.
     pub geometry: Geometry,
-    /// Its streams.
+    /// Streams of the host and of the firmware, and who may use them.
     pub streams: Streams,
     /// Its Flexible Data Placement, if it has that.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -92,7 +92,7 @@ pub struct About {
 /// A write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// First byte.
+    /// First byte that it writes.
     pub start_bytes: u64,
     /// Size of the namespace, in bytes.
     pub bytes: u64,

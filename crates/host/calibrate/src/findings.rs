@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Band {
     /// No less than this.
     pub low: f64,
-    /// The best guess.
+    /// Figure that explains the counters best.
     pub best: f64,
     /// No more than this.
     pub high: f64,

@@ -11,7 +11,7 @@ pub struct DriveCommand {
     pub what: &'static str,
     /// The queue it goes to.
     pub queue: Queue,
-    /// Its opcode.
+    /// Number of the command in its set, administration or I/O.
     pub opcode: u8,
     /// Whether it names the namespace.
     pub of_namespace: bool,

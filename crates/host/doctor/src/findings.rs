@@ -145,7 +145,7 @@ pub struct Writes {
     pub flash_bytes: Option<u64>,
     /// Write amplification; `None` without two counts in one unit.
     pub waf: Option<f64>,
-    /// Names of the logs.
+    /// Names of the logs that the counts are from.
     pub logs: Vec<&'static str>,
 }
 

@@ -43,7 +43,7 @@ pub enum Reach {
 /// The verdict on one conduit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// The conduit.
+    /// Way by which a host could name a placement.
     pub conduit: Conduit,
     /// Distance that a placement gets by this conduit.
     pub reach: Reach,

@@ -164,7 +164,7 @@ impl fmt::Display for Status {
 pub struct Completion {
     /// The command's identifier.
     pub identifier: u16,
-    /// Its status.
+    /// Success, or the reason why the command failed.
     pub status: Status,
     /// Dwords 0 and 1 of the completion.
     pub result: u64,

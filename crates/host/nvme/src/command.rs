@@ -54,7 +54,7 @@ pub const ALL_NAMESPACES: u32 = u32::MAX;
 /// A submission queue entry (§4.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// Opcode.
+    /// Number of the command in the set of its queue (CDW0, bits 7:0).
     pub opcode: u8,
     /// FUSE and PSDT.
     pub flags: u8,

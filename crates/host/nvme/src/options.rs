@@ -17,7 +17,7 @@ pub struct Options {
     pub most_controllers: u16,
     /// I/O queues of a controller.
     pub most_queues: u16,
-    /// Entries of a queue.
+    /// Entries that a queue has at most; it holds one command less.
     pub queue_entries: u16,
     /// Bytes of data an I/O command's capsule may carry.
     pub in_capsule_bytes: u32,

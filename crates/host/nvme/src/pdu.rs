@@ -146,18 +146,18 @@ impl Kind {
 /// An end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The host.
+    /// The host, which connects and sends commands.
     Host,
-    /// The controller.
+    /// The controller, which listens and answers.
     Controller,
 }
 
 /// Digests of a connection, as agreed when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Digests {
-    /// Over headers.
+    /// Whether a checksum follows each header.
     pub header: bool,
-    /// Over data.
+    /// Whether a checksum follows data.
     pub data: bool,
 }
 
@@ -202,7 +202,7 @@ impl Digests {
 pub struct Framing {
     /// The side whose PDUs are read.
     pub sender: Side,
-    /// The digests in use.
+    /// Checksums that both ends agreed on.
     pub digests: Digests,
     /// Most bytes of data one PDU may carry.
     pub most_data: u32,

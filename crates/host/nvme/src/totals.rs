@@ -102,7 +102,7 @@ impl Totals {
         self.cleared_host_bytes.store(host_bytes, Ordering::Relaxed);
     }
 
-    /// The sums.
+    /// Returns the counts of all connections together, with those of earlier runs.
     pub fn sums(&self) -> Tally {
         let sum = |total: &AtomicU64, before: u64| total.load(Ordering::Relaxed) + before;
         Tally {

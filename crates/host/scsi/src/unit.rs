@@ -89,7 +89,7 @@ impl Unit {
         self.geometry.block_bytes
     }
 
-    /// Its identity.
+    /// Returns vendor, product and serial number, by which a host knows the unit again.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }

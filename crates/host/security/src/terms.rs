@@ -102,17 +102,17 @@ impl DhGroup {
 /// Terms of an authentication: one hash and one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
-    /// The hash.
+    /// Hash function of challenges and responses.
     pub hash: Hash,
-    /// The group.
+    /// Diffie-Hellman group that augments them, or none.
     pub group: DhGroup,
 }
 
 /// Names of both parties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
-    /// The host.
+    /// NQN of the host.
     pub host: String,
-    /// The subsystem.
+    /// NQN of the subsystem.
     pub subsystem: String,
 }

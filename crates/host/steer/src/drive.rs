@@ -280,7 +280,7 @@ impl SteeredDrive {
         self.reclaim_groups
     }
 
-    /// The namespace.
+    /// Returns the namespace that all commands go to.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }

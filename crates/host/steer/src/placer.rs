@@ -143,7 +143,7 @@ impl Placer {
         }
     }
 
-    /// The scheme.
+    /// Returns the scheme that decides.
     pub fn assign(&self) -> &dyn Assign {
         self.scheme.host()
     }

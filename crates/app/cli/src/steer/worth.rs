@@ -13,7 +13,7 @@ const LEAST_SHARE: f64 = 0.001;
 /// A judgement of steering.
 #[derive(Debug, PartialEq)]
 pub struct SteeringVerdict {
-    /// The sentence.
+    /// Sentence that tells what steering is worth, for a person.
     pub words: String,
     /// Write amplification as steered, and in one stream, where there is an answer.
     pub wafs: Option<[f64; 2]>,

@@ -57,7 +57,7 @@ impl ComparedWay {
 pub struct ComparedPeriod {
     /// Number of the pair of spans that it belongs to, from 1.
     pub pair: usize,
-    /// Its way.
+    /// Whether writes were steered or went to one handle.
     pub way: ComparedWay,
     /// Bytes that hosts wrote in its first part, which is left out.
     pub settling_bytes: u64,

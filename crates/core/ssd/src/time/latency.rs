@@ -25,7 +25,7 @@ pub struct LatencySummary {
     pub p99_9_ns: u64,
     /// 99.99 % took no longer.
     pub p99_99_ns: u64,
-    /// The longest.
+    /// Longest time that a request took.
     pub max_ns: u64,
 }
 

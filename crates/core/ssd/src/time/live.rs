@@ -46,7 +46,7 @@ impl Flash {
         self.named(tag, |flash, now| flash.read(Kind::Read, now, pages, places));
     }
 
-    /// The host flushes.
+    /// The host flushes what it wrote.
     pub fn flushes(&mut self, tag: u64) {
         self.named(tag, Flash::flush);
     }

@@ -11,7 +11,7 @@ const NOT_CLOSED: u32 = u32::MAX;
 pub struct ClosedUnit {
     /// The unit, as [`Relocate::choose_victim`](crate::relocate::Relocate::choose_victim) names it.
     pub unit: u32,
-    /// Its valid pages.
+    /// Pages that still hold data: those to copy before an erase.
     pub valid_pages: u32,
     /// Time of opening, in pages the host had written.
     pub opened_at: u64,

@@ -105,7 +105,7 @@ impl ArrowTrace {
         &self.tables
     }
 
-    /// The records.
+    /// Returns the records, batch by batch in the order of the trace.
     pub fn batches(&self) -> &[RecordBatch] {
         &self.batches
     }

@@ -12,7 +12,7 @@ use crate::{clock::Clock, command::Command, controller::Notice, target::Target};
 pub(super) enum Rest {
     /// Read data, and answer.
     Read(Command),
-    /// Answer.
+    /// Answer alone: data were written, or there are none.
     Answer(Command),
 }
 

@@ -7,7 +7,7 @@ use super::changes::Changes;
 /// The clock of a drive that has one, and what has changed while its mapping is copied.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// The clock.
+    /// Flash that takes time; `None` for a drive that only counts.
     pub flash: Option<Box<Flash>>,
     pub(super) changes: Changes,
 }

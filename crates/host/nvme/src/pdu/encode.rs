@@ -9,7 +9,7 @@ use crate::wire::put;
 /// Writes PDUs at the end of a buffer, as one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Encoder {
-    /// The digests in use.
+    /// Checksums that both ends agreed on.
     pub digests: Digests,
     /// Alignment of data that the receiver wants: in dwords, 0's based.
     pub alignment: u8,

@@ -26,7 +26,7 @@ const PROTOCOL: &[u8] = b"NVMe-over-Fabrics";
 /// The secrets of one authentication.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    /// The host's.
+    /// Secret that the host proves to have.
     pub host: &'a Secret,
     /// The controller's, by which a host can tell that it is the right one.
     pub controller: Option<&'a Secret>,

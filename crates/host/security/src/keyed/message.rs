@@ -82,7 +82,7 @@ pub enum Message<'a> {
     },
     /// DH-HMAC-CHAP_Reply (§8.3.4.5.4).
     Reply {
-        /// The transaction.
+        /// Identifier of the exchange, which each of its messages repeats (T_ID).
         transaction: u16,
         /// The response to the challenge.
         response: &'a [u8],
@@ -93,7 +93,7 @@ pub enum Message<'a> {
     },
     /// DH-HMAC-CHAP_Success2 (§8.3.4.5.6): the controller is whom the host takes it for.
     Success2 {
-        /// The transaction.
+        /// Identifier of the exchange, which each of its messages repeats (T_ID).
         transaction: u16,
     },
     /// AUTH_Failure2 (§8.3.4.5.1): the host gives up.
@@ -186,7 +186,7 @@ fn header(length: usize, (family, message): (u8, u8), transaction: u16) -> Vec<u
 /// Fields of a challenge.
 #[derive(Debug, Clone, Copy)]
 pub struct Challenge<'a> {
-    /// The transaction.
+    /// Identifier of the exchange, which each of its messages repeats (T_ID).
     pub transaction: u16,
     /// Code of the hash.
     pub hash: u8,

@@ -76,11 +76,11 @@ pub struct ContextCounts {
 /// Counts of erased bytes, by the argument of ERASE (CMD38).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct EraseCounts {
-    /// Erases (0).
+    /// By an erase (0), in whole erase groups.
     pub erases: u64,
-    /// Trims (1).
+    /// By a trim (1), in blocks.
     pub trims: u64,
-    /// Discards (3).
+    /// By a discard (3), whose data the card may still return.
     pub discards: u64,
     /// Secure erases, and secure trims where they are carried out (bit 31).
     pub secure: u64,

@@ -18,7 +18,7 @@ use crate::foreign::record_outcome::is_comment;
 
 /// A line, by its kind.
 pub(super) enum Line<'a> {
-    /// An event.
+    /// The event with its fields, which begins a request or ends one.
     Event(Event<'a>),
     /// The beginning of the call stack of the event before, of the kernel or of the program.
     Stack(Source<'a>, Side),

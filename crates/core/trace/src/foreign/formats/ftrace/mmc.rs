@@ -62,7 +62,7 @@ const SET_BLOCK_COUNT: u64 = 23;
 pub struct MmcCommand {
     /// The number: 25 is WRITE_MULTIPLE_BLOCK.
     pub opcode: u64,
-    /// The argument.
+    /// The 32 bits after the number: for a transfer, its first block.
     pub argument: u64,
     /// The argument of the SET_BLOCK_COUNT (CMD23) that comes with it.
     pub set_block_count: Option<u64>,
