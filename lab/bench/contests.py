@@ -42,9 +42,9 @@ CHOSEN_BY = (TRACES, TRACES / "held-out", TRACES / "looked-at", TRACES / "genera
 FRESH = (TRACES / "fresh",)
 # Settings of our scheme, each of which may lead throughout (`docs/anabranch-scheme.md`).
 WHOLE_SETTINGS = tuple(
-    "rules rules-age classes classes-age classes-copies classes-copies-age two-classes-emptiest single single-chain-age single-emptiest objects".split()
+    "rules rules-age rules-classes classes classes-age classes-copies-age two-classes-emptiest single single-chain-age single-emptiest objects".split()
 )
-HALF_SETTINGS = ("rules", "classes", "three-classes", "single", "objects")
+HALF_SETTINGS = ("rules", "rules-classes", "classes", "three-classes", "single", "objects")
 # Whole schemes, whose second half a host can do.
 WHOLE = "pcstream dac eti fadac warcip multilog sfs sepbit midas dogi".split()
 HALVES = (

@@ -341,7 +341,11 @@ mod tests {
             ..Parameters::default()
         };
         let unfit = Anabranch::new(&three, &DRIVE.drive(), DeviceHalf::Own).unwrap_err();
-        assert!(unfit.expected.starts_with("cheapest, rules, classes, "));
+        assert!(
+            unfit
+                .expected
+                .starts_with("cheapest, rules, rules-classes, ")
+        );
         let half = DeviceHalf::Relocation(RelocationKind::Gc);
         assert!(Anabranch::new(&three, &DRIVE.drive(), half).is_ok());
     }

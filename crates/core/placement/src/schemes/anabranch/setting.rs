@@ -1,7 +1,7 @@
 //! A setting: the choices that lifetimes alone do not decide.
 //!
 //! ```text
-//! new page:  class of its predicted life, stream of a file-name rule, or stream of its file
+//! new page:  class of its predicted life, stream of a file-name rule (or class where none matches), or stream of its file
 //! copy:      among new data by the life that remains; one stream of copies; or one stream
 //!            further each time it survives
 //! victim:    the emptiest unit, or the highest (dead / valid) x age or its root
@@ -56,6 +56,8 @@ pub(super) enum Guide {
     Lives,
     /// Rules over files' names, those of `manual`.
     Rules,
+    /// The same; predicted lives where no rule matches.
+    RulesAndLives,
     /// Files, each with a stream of its own while it is written, as `flashalloc` has it.
     Objects,
 }
@@ -111,6 +113,14 @@ impl Setting {
         match self.guide {
             Guide::Lives => StreamId(self.class(predictor, prediction.life, budget)),
             Guide::Rules => predictor.ruled(prediction.write),
+            Guide::RulesAndLives => match predictor.ruled(prediction.write) {
+                // why: rules take streams from the first on, so the other classes take them from the last on.
+                StreamId::DEFAULT => match self.class(predictor, prediction.life, budget) {
+                    0 => StreamId::DEFAULT,
+                    class => StreamId(budget.host_streams - class),
+                },
+                ruled => ruled,
+            },
             Guide::Objects => prediction.object,
         }
     }
@@ -320,6 +330,31 @@ mod tests {
             ..SETTING
         };
         assert_eq!(streams(ruled, &budget(8, 4)), [[1, 1, 1], [8, 8, 8]]);
+    }
+
+    #[test]
+    fn what_no_rule_matches_goes_by_its_life_to_the_last_streams() {
+        let both = Setting {
+            guide: Guide::RulesAndLives,
+            ..SETTING
+        };
+        let (predictor, budget) = (predictor(), budget(8, 0));
+        let stream = |file, life| {
+            let write = &Write {
+                file,
+                ..write(0, 1, 0)
+            };
+            let object = StreamId::DEFAULT;
+            let prediction = Prediction {
+                life,
+                write,
+                object,
+            };
+            both.host_stream(&predictor, prediction, &budget).0
+        };
+        let lives = [20.0, 60.0, 100.0];
+        assert_eq!(lives.map(|life| stream(LOG, life)), [1; 3]);
+        assert_eq!(lives.map(|life| stream(FileId(2), life)), [0, 7, 6]);
     }
 
     #[test]

@@ -15,13 +15,13 @@ one_of! {
         Rules = "rules",
         /// The same, a victim's age in full.
         RulesAge = "rules-age",
+        /// Rules over files' names, and three classes of predicted lives where none matches.
+        RulesClasses = "rules-classes",
         /// Classes of predicted lives.
         Classes = "classes",
         /// The same, a victim's age in full.
         ClassesAge = "classes-age",
-        /// Classes, and one stream of copies.
-        ClassesCopies = "classes-copies",
-        /// The same, a victim's age in full.
+        /// Classes, and one stream of copies; a victim's age in full.
         ClassesCopiesAge = "classes-copies-age",
         /// Three classes, of the host half alone.
         ThreeClasses = "three-classes",
@@ -92,19 +92,26 @@ pub(super) fn candidates(budget: &StreamBudget, beside: DeviceHalf, names: bool)
 /// Copies and victims are the scheme's; victims are sought among all units. The single streams go by nothing learned.
 fn whole(budget: &StreamBudget) -> Vec<Candidate> {
     use Copies::{Chain, One, Together};
-    use Guide::{Lives, Objects, Rules};
+    use Guide::{Lives, Objects, Rules, RulesAndLives};
     use SettingName as Name;
     use Victims::{CostBenefit, CostBenefitRoot, Emptiest};
-    let (usual, two, objects) = (
+    let (usual, three, two) = (
         budget.classes(CLASSES),
+        budget.classes(3),
         budget.classes(2),
-        budget.most_classes(),
     );
+    let objects = budget.most_classes();
     vec![
         row(Name::Rules, Rules, usual, One, CostBenefitRoot),
+        row(
+            Name::RulesClasses,
+            RulesAndLives,
+            three,
+            One,
+            CostBenefitRoot,
+        ),
         row(Name::Classes, Lives, usual, Together, CostBenefitRoot),
         row(Name::ClassesAge, Lives, usual, Together, CostBenefit),
-        row(Name::ClassesCopies, Lives, usual, One, CostBenefitRoot),
         row(Name::ClassesCopiesAge, Lives, usual, One, CostBenefit),
         row(Name::TwoClassesEmptiest, Lives, two, Together, Emptiest),
         row(Name::RulesAge, Rules, usual, One, CostBenefit),
@@ -118,7 +125,7 @@ fn whole(budget: &StreamBudget) -> Vec<Candidate> {
 /// Copies and victims are the drive's. One class is a drive without streams.
 fn host_half(budget: &StreamBudget) -> Vec<Candidate> {
     use Copies::Together;
-    use Guide::{Lives, Objects, Rules};
+    use Guide::{Lives, Objects, Rules, RulesAndLives};
     use SettingName as Name;
     use Victims::Emptiest;
     let (usual, three, objects) = (
@@ -128,6 +135,7 @@ fn host_half(budget: &StreamBudget) -> Vec<Candidate> {
     );
     vec![
         row(Name::Rules, Rules, usual, Together, Emptiest),
+        row(Name::RulesClasses, RulesAndLives, three, Together, Emptiest),
         row(Name::Classes, Lives, usual, Together, Emptiest),
         row(Name::ThreeClasses, Lives, three, Together, Emptiest),
         row(Name::Single, Lives, 1, Together, Emptiest),

@@ -239,10 +239,10 @@ fn beside_a_drive_that_relocates_random_deaths_end_in_one_class() {
     let beside = DeviceHalf::Relocation(RelocationKind::Gc);
     let (mut tuner, mut predictor) = tuner(beside, 8.0);
     assert_eq!(tuner.leader().guide, Guide::Rules);
-    // Files without names: the rules are left at once.
+    // Files without names: the rules alone are left at once.
     let mut now = 0;
     run((&mut tuner, &mut predictor), &mut now, at_random(PAGES / 8));
-    assert_eq!(tuner.leader().guide, Guide::Lives);
+    assert_eq!(tuner.leader().guide, Guide::RulesAndLives);
     assert!(tuner.leader().classes > 1);
     run(
         (&mut tuner, &mut predictor),
@@ -287,8 +287,8 @@ fn rules_lead_once_they_matched_enough() {
         }
         tuner.leader().guide
     };
-    assert_eq!(lead(PAGES / 8, 0), Guide::Lives);
-    assert_eq!(lead(PAGES / 2, 0), Guide::Lives);
+    assert_eq!(lead(PAGES / 8, 0), Guide::RulesAndLives);
+    assert_eq!(lead(PAGES / 2, 0), Guide::RulesAndLives);
     assert_eq!(lead(PAGES / 8, 1), Guide::Rules);
     assert_eq!(lead(40 * PAGES, 0), Guide::Rules, "they are not left again");
 }
@@ -309,7 +309,7 @@ fn debts_decide_before_anything_is_copied() {
             .unwrap()
             .pages
     };
-    assert!(cost("objects") < cost("classes") && last.costs.len() == 5);
+    assert!(cost("objects") < cost("classes") && last.costs.len() == 6);
     assert!(leaders.is_sorted_by_key(|one| one.since_pages));
     assert_eq!(leaders[0].reason, LeaderReason::First);
 }
@@ -338,7 +338,7 @@ fn leader_after_a_file_is_removed(file_pages: u32) -> (Guide, Vec<Leader>) {
         put(&mut tuner, &mut predictor, page, 1);
         put(&mut tuner, &mut predictor, PAGES / 2 + page, 2);
     }
-    assert_eq!(tuner.leader().guide, Guide::Lives);
+    assert_eq!(tuner.leader().guide, Guide::RulesAndLives);
     let removed = PageRange::new(0, file_pages);
     predictor.discard(removed, u64::from(2 * file_pages));
     tuner.discard(removed);
