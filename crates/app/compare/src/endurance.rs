@@ -89,7 +89,9 @@ pub fn add_endurance(
     Ok(())
 }
 
-/// The endurance of a drive, where it is known; `drive` is its model, if there is one. `logical_bytes` are those of the drive that has the limit; `measured` are the bytes that the host asked to write, and in how many seconds. Its page rounding is 1: the caller may know another.
+/// The endurance of a drive, where it is known; `drive` is its model, if there is one. `logical_bytes` are those of the
+/// drive that has the limit; `measured` are the bytes that the host asked to write, and in how many seconds. Its page
+/// rounding is 1: the caller may know another.
 ///
 /// # Errors
 /// When the writes a day are needed, and neither given nor measured.
