@@ -10,12 +10,12 @@
 use std::io::{Read, Write};
 
 use anabranch_ssd::{
-    Config, ConfigError, Device, DeviceError, Origin, PageRange, StreamId, relocate::Relocate,
-    state::StateError,
+    Config, ConfigError, Device, DeviceError, Keeps, Origin, PageRange, StreamId,
+    relocate::Relocate, state::StateError,
 };
 
 use crate::{
-    model::{handles_of, memory_bytes},
+    model::handles_of,
     rewriter::Rewriter,
     tap::{ModelStep, Steps, Tap},
 };
@@ -63,13 +63,15 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A host that collects on an empty `drive` by a model of it; `relocation` is that of the scheme.
+    /// A host that collects on an empty `drive` by a model of it, which keeps so much of its mapping; `relocation` is that of
+    /// the scheme.
     ///
     /// # Errors
     /// When the model cannot be: see [`Config`].
     pub fn new(
         model: Config,
         drive: &Config,
+        keeps: Keeps,
         relocation: &mut dyn Relocate,
     ) -> Result<Collector, ConfigError> {
         let mut steps = Steps::new(model.streams(), model.pages_per_unit);
@@ -78,7 +80,7 @@ impl Collector {
             relocation,
             steps: &mut steps,
         };
-        let device = Device::new(model, &tap)?;
+        let device = Device::that_keeps(keeps, model, &tap)?;
         Ok(Collector {
             device,
             steps,
@@ -97,6 +99,7 @@ impl Collector {
         from: &mut dyn Read,
         model: &Config,
         drive: &Config,
+        keeps: Keeps,
         relocation: &mut dyn Relocate,
     ) -> Result<Option<Collector>, StateError> {
         let mut steps = Steps::new(model.streams(), model.pages_per_unit);
@@ -104,7 +107,7 @@ impl Collector {
             relocation,
             steps: &mut steps,
         };
-        let device = Device::load(from, &mut tap)?;
+        let device = Device::load_that_keeps(keeps, from, &mut tap)?;
         if device.config() != model {
             return Ok(None);
         }
@@ -146,9 +149,9 @@ impl Collector {
         &self.device
     }
 
-    /// Bytes of memory that the model holds: its mapping and the reverse.
+    /// Bytes of memory that the model's mapping holds.
     pub fn memory_bytes(&self) -> u64 {
-        memory_bytes(self.device.config())
+        self.device.memory_bytes()
     }
 
     /// Has the model do something, which is taken down.
@@ -278,7 +281,8 @@ impl Collector {
     }
 
     /// The survivors to be read next, at most 64, and the name of the read; nothing where it is not time, and no pages where
-    /// the unit has none left. Urgent: at once, and not as far as there is credit.
+    /// the unit has none left or they are [sought](Collector::is_seeking) yet. Urgent: at once, and not as far as there is
+    /// credit.
     pub fn next_survivors(&mut self, is_urgent: bool) -> Option<(u64, Vec<u32>)> {
         let may_read = self.rewriter.may_read(is_urgent);
         let unit = self.rewriter.unit_to_read().filter(|_| may_read)?;
@@ -289,6 +293,11 @@ impl Collector {
             self.rewriter.reads(pages.clone())
         };
         Some((tag, pages))
+    }
+
+    /// Whether it is time to read survivors of a unit that were not named yet.
+    pub fn is_seeking(&mut self, is_urgent: bool) -> bool {
+        self.rewriter.may_read(is_urgent) && self.rewriter.unit_to_read().is_some()
     }
 
     /// Hands out each step that the model took since the last call, in order. `takes_time`: rewrites are under way until
@@ -350,13 +359,20 @@ mod tests {
 
     #[test]
     fn a_model_that_was_saved_goes_on_and_has_lost_no_page() {
+        [Keeps::Places, Keeps::Units]
+            .into_iter()
+            .for_each(is_saved_whole);
+    }
+
+    fn is_saved_whole(keeps: Keeps) {
         let config = Config {
             host_streams: 3,
             internal_streams: 1,
             ..Config::new(256, 8, 44)
         };
         let mut relocation = RelocationKind::Gc.build(&config);
-        let mut collector = Collector::new(config.clone(), &config, &mut *relocation).unwrap();
+        let mut collector =
+            Collector::new(config.clone(), &config, keeps, &mut *relocation).unwrap();
         let page_of = |step: u32| (step.wrapping_mul(2_654_435_761) >> 7) % 250;
         let mut write = |collector: &mut Collector, step: u32| {
             let page = page_of(step);
@@ -376,8 +392,9 @@ mod tests {
             ..config.clone()
         };
         let mut anew = RelocationKind::Gc.build(&config);
-        let mut read =
-            |config: &Config| Collector::load(&mut &bytes[..], config, config, &mut *anew).unwrap();
+        let mut read = |config: &Config| {
+            Collector::load(&mut &bytes[..], config, config, keeps, &mut *anew).unwrap()
+        };
         assert!(read(&other).is_none());
         let mut loaded = read(&config).unwrap();
         loaded.model().verify().unwrap();
@@ -391,6 +408,6 @@ mod tests {
             loaded.write(&mut *anew, written, StreamId(0)).unwrap();
         }
         loaded.model().verify().unwrap();
-        assert!(Collector::load(&mut &bytes[..40], &config, &config, &mut *anew).is_err());
+        assert!(Collector::load(&mut &bytes[..40], &config, &config, keeps, &mut *anew).is_err());
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 //! use anabranch_collect::{Collector, Step, model_of};
 //! use anabranch_placement::SchemeSpec;
-//! use anabranch_ssd::{Config, PageRange, StreamId};
+//! use anabranch_ssd::{Config, Keeps, PageRange, StreamId};
 //!
 //! // A drive of 512 pages in units of 16, with eight spare units and four handles.
 //! let drive = Config { host_streams: 4, ..Config::new(512, 16, 40) };
@@ -14,7 +14,7 @@
 //! let settings = scheme.collection().ok_or("no collection by the host")?;
 //! let model = model_of(&scheme, settings, &drive)?;
 //! let mut policy = scheme.policy(&model, None)?;
-//! let mut collector = Collector::new(model, &drive, policy.relocation_mut())?;
+//! let mut collector = Collector::new(model, &drive, Keeps::Places, policy.relocation_mut())?;
 //!
 //! collector.write(policy.relocation_mut(), PageRange::new(0, 8), StreamId(1))?;
 //! let mut sent = Vec::new();

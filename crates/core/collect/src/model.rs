@@ -74,7 +74,7 @@ pub fn handles_of(model: &Config) -> Vec<StreamId> {
     host.chain(internal).map(StreamId).collect()
 }
 
-/// Bytes of memory of a model: its mapping and the reverse.
+/// Bytes of memory of a drive that is modelled with [places](anabranch_ssd::Keeps::Places) and no ages.
 pub fn memory_bytes(config: &Config) -> u64 {
     let physical = u64::from(config.physical_units) * u64::from(config.pages_per_unit);
     4 * (u64::from(config.logical_pages) + physical)

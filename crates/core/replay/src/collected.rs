@@ -15,7 +15,7 @@ mod sold_drive;
 use anabranch_collect::{Collector, Step, memory_bytes};
 use anabranch_placement::{Boundaries, Collection};
 use anabranch_ssd::{
-    Config, ConfigError, Counters, DeviceError, PageRange, StreamId,
+    Config, ConfigError, Counters, DeviceError, Keeps, PageRange, StreamId,
     relocate::Relocate,
     time::{Request, TimingError},
 };
@@ -87,7 +87,9 @@ impl Collected {
         model: Option<(Config, &mut dyn Relocate)>,
     ) -> Result<Collected, CollectError> {
         let collector = match model {
-            Some((config, relocation)) => Some(Collector::new(config, drive, relocation)?),
+            Some((config, relocation)) => {
+                Some(Collector::new(config, drive, Keeps::Places, relocation)?)
+            }
             None => None,
         };
         let mut sold = SoldDrive::new(drive, clock, collection)?;

@@ -26,7 +26,7 @@ use crate::{
     counters::{Counters, StreamCounters},
     error::{ConfigError, DeviceError},
     observe::Observe,
-    page_map::{NONE, PageMap},
+    page_map::{Keeps, NONE, PageMap},
     random::Random,
     relocate::Relocate,
     table::Table,
@@ -66,7 +66,7 @@ pub struct Device<O: Observe = ()> {
     /// `1 << tick_bits` host pages.
     map: PageMap,
     /// Logical page last written to each physical page, units one behind the other. Not cleared
-    /// when the page dies: it is valid only while `map` leads back to it.
+    /// when the page dies: it is valid only while `map` leads back to it. Empty where `map` keeps units alone.
     p2l: Table<u32>,
     tick_bits: u32,
     /// Whether the relocation is told where each page is put ([`Relocate::placed`]).
@@ -100,6 +100,28 @@ impl Device {
     ) -> Result<Device, ConfigError> {
         Device::watched(config, relocation, ())
     }
+
+    /// The same, that keeps so much of its mapping.
+    ///
+    /// # Errors
+    /// Those of [`Device::new`].
+    pub fn that_keeps(
+        keeps: Keeps,
+        config: Config,
+        relocation: &(impl Relocate + ?Sized),
+    ) -> Result<Device, ConfigError> {
+        let kept = kept_map(keeps, &config, relocation.wants_ages());
+        Device::with_map(config, relocation, (), kept)
+    }
+}
+
+/// An empty mapping of units alone, where that is wanted and can be.
+fn kept_map(keeps: Keeps, config: &Config, wants_ages: bool) -> Option<PageMap> {
+    let pages = config.logical_pages as usize;
+    let are_units = keeps == Keeps::Units && !wants_ages;
+    are_units
+        .then(|| PageMap::empty_of_units(pages, config.physical_units, config.unit_shift()))
+        .flatten()
 }
 
 impl<O: Observe> Device<O> {
@@ -112,13 +134,28 @@ impl<O: Observe> Device<O> {
         relocation: &(impl Relocate + ?Sized),
         observer: O,
     ) -> Result<Device<O>, ConfigError> {
+        Device::with_map(config, relocation, observer, None)
+    }
+
+    /// The same by a mapping of units alone, or by one of places where there is none.
+    fn with_map(
+        config: Config,
+        relocation: &(impl Relocate + ?Sized),
+        observer: O,
+        of_units: Option<PageMap>,
+    ) -> Result<Device<O>, ConfigError> {
         config.validate()?;
         let streams = usize::from(config.streams());
         let pages = config.logical_pages as usize;
         let physical_pages = config.physical_units as usize * config.pages_per_unit as usize;
+        let places = if of_units.is_some() {
+            0
+        } else {
+            physical_pages
+        };
         let mut device = Device {
-            map: PageMap::empty(pages, relocation.wants_ages()),
-            p2l: Table::filled(0, physical_pages),
+            map: of_units.unwrap_or_else(|| PageMap::empty(pages, relocation.wants_ages())),
+            p2l: Table::filled(0, places),
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::new(&config),
@@ -183,6 +220,11 @@ impl<O: Observe> Device<O> {
     /// The observer of the flash operations, to be asked or told more.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
+    }
+
+    /// Bytes of memory of its mapping, and of the reverse where that is kept.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.map.memory_bytes() + self.p2l.memory_bytes()) as u64
     }
 
     /// Logical pages that hold data.

@@ -79,4 +79,5 @@ pub use counters::{Counters, StreamCounters};
 pub use device::{Device, Emptying};
 pub use error::{ConfigError, DeviceError, Inconsistency, ProfileError, UnitPlace, UnknownName};
 pub use observe::{Observe, Origin};
+pub use page_map::Keeps;
 pub use types::{PageRange, StreamId};

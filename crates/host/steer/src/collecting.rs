@@ -11,7 +11,7 @@
 use std::io::{Read, Write};
 
 use anabranch_collect::{Collector, Step};
-use anabranch_ssd::{Config, PageRange, StreamId, relocate::Relocate, state::StateError};
+use anabranch_ssd::{Config, Keeps, PageRange, StreamId, relocate::Relocate, state::StateError};
 
 /// The model, kept under the placer's lock.
 pub struct Collecting {
@@ -112,7 +112,7 @@ impl Collecting {
         relocation: &mut dyn Relocate,
     ) -> Result<Option<Collecting>, StateError> {
         let unknown = Unknown::load(from, model.logical_pages)?;
-        let collector = Collector::load(from, model, drive, relocation)?;
+        let collector = Collector::load(from, model, drive, Keeps::Units, relocation)?;
         Ok(collector.map(|collector| Collecting {
             unknown,
             ..Collecting::new(collector, true)
@@ -127,6 +127,11 @@ impl Collecting {
     ) -> Result<(), StateError> {
         self.unknown.save(to)?;
         self.collector.save(relocation, to)
+    }
+
+    /// Bytes of memory that the model holds, and those that tell which pages it knows.
+    pub fn memory_bytes(&self) -> u64 {
+        self.collector.memory_bytes() + 8 * self.unknown.bits.len() as u64
     }
 
     /// The host's collector.
@@ -232,7 +237,16 @@ impl Collecting {
             if !pages.is_empty() {
                 return Some((tag, pages));
             }
+            // They are sought on in another turn: requests wait for the lock that is held.
+            if self.is_seeking(is_idle) {
+                return None;
+            }
         }
+    }
+
+    /// Whether the next survivors are sought yet.
+    pub fn is_seeking(&mut self, is_idle: bool) -> bool {
+        self.is_known() && self.collector.is_seeking(is_idle)
     }
 
     /// Pages until the unit of a handle ends, by the model.

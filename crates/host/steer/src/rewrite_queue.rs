@@ -72,8 +72,9 @@ impl RewriteQueue {
             if has_ended && self.rewrites.is_idle() {
                 return Ok(());
             }
+            let mut is_seeking = false;
             if !has_ended {
-                self.rewrites.advance(&mut issued);
+                is_seeking = self.rewrites.advance(&mut issued);
                 if checked.elapsed() >= CHECK {
                     checked = Instant::now();
                     self.ends.check(&self.namespace);
@@ -84,8 +85,12 @@ impl RewriteQueue {
             }
             let now = self.shared.counters.writes.get();
             let is_quiet = std::mem::replace(&mut writes, now) == now && self.rewrites.is_idle();
-            self.ring
-                .wait_at_most(if is_quiet { &QUIET } else { &BUSY })?;
+            if is_seeking {
+                self.ring.submit()?;
+            } else {
+                let longest = if is_quiet { &QUIET } else { &BUSY };
+                self.ring.wait_at_most(longest)?;
+            }
             self.ring.take_completions(&mut seen);
             for (word, result) in seen.drain(..) {
                 let (slot, index) = ((word & 0xff) as usize, (word >> 8 & 0xffff) as usize);

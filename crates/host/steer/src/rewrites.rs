@@ -84,11 +84,12 @@ impl Rewrites {
         self.slots.iter().all(|slot| slot.pending == 0)
     }
 
-    /// Decides what is to be read and written now: appends slot and index of each command.
-    pub fn advance(&mut self, issued: &mut Vec<(usize, usize)>) {
+    /// Decides what is to be read and written now: appends slot and index of each command. Answers whether there is more to
+    /// decide at once.
+    pub fn advance(&mut self, issued: &mut Vec<(usize, usize)>) -> bool {
         let shared = Arc::clone(&self.shared);
         let Some(locks) = &shared.locks else {
-            return;
+            return false;
         };
         let placer = shared.placer.lock();
         let mut placer = placer.unwrap_or_else(PoisonError::into_inner);
@@ -101,13 +102,15 @@ impl Rewrites {
             while self.rewrite_next(locks, collecting, relocation) {
                 self.send(issued);
             }
-            self.read_on(locks, issued, || {
+            let has_slots = self.read_on(locks, issued, || {
                 collecting.next_survivors(relocation, is_idle)
             });
+            has_slots && collecting.is_seeking(is_idle)
         });
         if heard.is_none() {
             self.forget();
         }
+        heard.unwrap_or(false)
     }
 
     /// The model is gone: what was read is not written any more. Commands under way end by themselves.
@@ -193,16 +196,16 @@ impl Rewrites {
         }
     }
 
-    /// Reads what the model names next, while there are slots.
+    /// Reads what the model names next, while there are slots. Answers whether there are some left.
     fn read_on(
         &mut self,
         locks: &PageLocks,
         issued: &mut Vec<(usize, usize)>,
         mut next: impl FnMut() -> Option<(u64, Vec<u32>)>,
-    ) {
+    ) -> bool {
         while let Some(number) = self.slots.iter().position(|slot| slot.tag == 0) {
             let Some((tag, pages)) = next() else {
-                return;
+                return true;
             };
             let slot = &mut self.slots[number];
             slot.tag = tag;
@@ -229,6 +232,7 @@ impl Rewrites {
             issued.extend((0..slot.commands.len()).map(|index| (number, index)));
             self.order.push_back(number);
         }
+        false
     }
 
     /// A command as the drive takes it; `data` is where the slot's pages begin. To be sent: it is counted in the ledger.

@@ -1,12 +1,12 @@
 //! `steer --collect host`: whether the host can collect on a drive, and whether that pays.
 
 use anabranch_collect::{
-    Collector, Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay, memory_bytes, model_of,
+    Collector, Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay, model_of,
 };
 use anabranch_nvme_host::Written;
 use anabranch_placement::{Choice, Collection, DeviceHalf, SchemeSpec, Site};
 use anabranch_report::{HostCollected, bytes};
-use anabranch_ssd::Config;
+use anabranch_ssd::{Config, Keeps};
 use anabranch_steer::{Collecting, Counters, Directive, PAGE_BYTES, Placer, Server, SteeredDrive};
 use anabranch_trace::Rate;
 
@@ -173,14 +173,15 @@ pub fn start(
     let collecting = match collecting {
         Some(collecting) => collecting,
         None => {
-            let collector = Collector::new(model.clone(), &sold, policy.relocation_mut());
+            let collector =
+                Collector::new(model.clone(), &sold, Keeps::Units, policy.relocation_mut());
             // What a drive holds it does not tell: a file system that is made there discards it all first.
             Collecting::new(collector.map_err(CommandError::usage)?, false)
         }
     };
     let host = HostCollects {
         spec: spec.clone(),
-        memory_bytes: memory_bytes(&model),
+        memory_bytes: collecting.memory_bytes() + policy.host().memory_bytes() as u64,
         contest: is_rehearsed.then(|| Contest::new(&sold)),
         drive: sold,
         given_up_at_bytes: None,
@@ -224,12 +225,11 @@ impl HostCollects {
         Ok(header.map(|header| (header, bytes)))
     }
 
-    /// Memory that it takes, in a sentence, before it begins.
+    /// Memory that it takes with its scheme, in a sentence, before it begins.
     pub fn cost(&self) -> String {
         let pages = f64::from(self.drive.logical_pages.max(1));
         format!(
-            "the host collects: its model of the drive holds {} of memory, {:.2} bytes for each page of 4 KiB, beside the \
-             scheme's own",
+            "the host collects: its model of the drive and the scheme hold {} of memory, {:.2} bytes for each page of 4 KiB",
             bytes(self.memory_bytes),
             self.memory_bytes as f64 / pages
         )

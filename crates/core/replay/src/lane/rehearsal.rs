@@ -2,7 +2,7 @@
 
 use anabranch_collect::{Collector, Contest, Moved, model_of};
 use anabranch_placement::{Choice, Collection, KnownLifetimes, Names, Policy, SchemeSpec};
-use anabranch_ssd::{Config, Counters, StreamId};
+use anabranch_ssd::{Config, Counters, Keeps, StreamId};
 use anabranch_trace::{Io, KeptPages};
 
 use super::{Lane, LaneError, Start, UnfitLane};
@@ -176,7 +176,8 @@ impl Lane {
         let restart = (collection.restart > 0.0).then(|| {
             let at = (collection.restart * logical_pages as f64) as u64;
             let mut own = policy(spec, &model, start)?;
-            let collector = Collector::new(model.clone(), drive, own.relocation_mut())?;
+            let collector =
+                Collector::new(model.clone(), drive, Keeps::Places, own.relocation_mut())?;
             Ok::<_, UnfitLane>((at, own, collector))
         });
         let mut lane = lane(own, collected, drive, start);

@@ -5,6 +5,7 @@ use crate::{
     config::Config,
     counters::{Counters, StreamCounters},
     observe::Observe,
+    page_map::Keeps,
     relocate::Relocate,
     state::{SavedDrive, SavedOpen, StateError},
     types::StreamId,
@@ -53,7 +54,7 @@ impl SavedDrive {
         for stream in self.units_by_age() {
             relocation.opened(stream);
         }
-        Device::from_saved(self, relocation, observer)
+        Device::from_saved(self, Keeps::Places, relocation, observer)
     }
 
     /// Gives every unit the stream it has on the new drive, and closes those of streams that are no

@@ -190,9 +190,10 @@ impl<O: Observe> Device<O> {
             return;
         };
         let written = pages.first..pages.first + pages.count;
-        let reverse = &mut self.p2l[claim.index..claim.index + pages.count as usize];
-        for (back, page) in reverse.iter_mut().zip(written.clone()) {
-            *back = page;
+        if let Some(reverse) = self.reverse_of(claim, pages.count as usize) {
+            for (back, page) in reverse.iter_mut().zip(written.clone()) {
+                *back = page;
+            }
         }
         let (now, shift) = (self.tick(), self.shift);
         let mut dying = Dying::new(&mut self.units);
@@ -213,7 +214,9 @@ impl<O: Observe> Device<O> {
         let Some(claim) = self.claim(relocation, stream, pages.len() as u32, Origin::Host) else {
             return;
         };
-        self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        if let Some(reverse) = self.reverse_of(claim, pages.len()) {
+            reverse.copy_from_slice(pages);
+        }
         let (now, shift) = (self.tick(), self.shift);
         let mut died = 0;
         // Without `Dying`: scattered pages mostly die in different units, so that there is nothing to gather.
@@ -224,6 +227,12 @@ impl<O: Observe> Device<O> {
         self.map.write_pages(pages, claim.address.., now, dies);
         self.tell_places(relocation, pages.iter().copied(), claim.unit);
         self.count_host_pages(stream, pages.len() as u32, died, claim);
+    }
+
+    /// Entries of claimed pages in the reverse of the mapping, where that is kept.
+    #[inline]
+    pub(super) fn reverse_of(&mut self, claim: Claim, pages: usize) -> Option<&mut [u32]> {
+        self.p2l.get_mut(claim.index..claim.index + pages)
     }
 
     /// Tells the relocation where pages were put, if it wants to hear of it.

@@ -21,9 +21,10 @@ impl<O: Observe> Device<O> {
         let mut left = self.units.valid(unit);
         let mut live = [0_u32; BATCH];
         let mut offset = 0;
+        let end = self.end_of_walk(filled);
         // `left` ends the walk at the last valid page: the rest of the unit is dead and need not be read.
-        while left > 0 && offset < filled {
-            let count = (BATCH as u32).min(filled - offset);
+        while left > 0 && offset < end {
+            let count = (BATCH as u32).min(end - offset);
             let found = self.survivors(unit, offset..offset + count, &mut live);
             let copied = self.append_survivors(relocation, &live[..found], victim, destination);
             if copied < found {
@@ -38,14 +39,27 @@ impl<O: Observe> Device<O> {
         true
     }
 
-    /// Gathers, without a branch per page, the logical pages of a part of a unit that still live
-    /// there. Answers how many.
+    /// Pages to walk over for the survivors of a unit, so many of whose pages are filled: those, or all of the device where
+    /// the map leads from pages to units alone.
+    pub(super) fn end_of_walk(&self, filled: u32) -> u32 {
+        if self.p2l.is_empty() {
+            self.config.logical_pages
+        } else {
+            filled
+        }
+    }
+
+    /// Gathers, without a branch per page, the logical pages of a part of the walk over a unit that still live there.
+    /// Answers how many.
     pub(super) fn survivors(
         &mut self,
         unit: u32,
         offsets: Range<u32>,
         live: &mut [u32; BATCH],
     ) -> usize {
+        if self.p2l.is_empty() {
+            return self.map.sought(unit, offsets, live);
+        }
         let start = unit as usize * self.config.pages_per_unit as usize;
         let range = start + offsets.start as usize..start + offsets.end as usize;
         let address = unit << self.shift | offsets.start;
@@ -161,7 +175,9 @@ impl<O: Observe> Device<O> {
         pages: &[u32],
         claim: Claim,
     ) {
-        self.p2l[claim.index..claim.index + pages.len()].copy_from_slice(pages);
+        if let Some(reverse) = self.reverse_of(claim, pages.len()) {
+            reverse.copy_from_slice(pages);
+        }
         self.map.move_pages(pages, claim.address..);
         self.tell_places(relocation, pages.iter().copied(), claim.unit);
         if claim.closes {

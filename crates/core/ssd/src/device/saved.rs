@@ -16,9 +16,10 @@ use super::{
 use crate::{
     config::Config,
     observe::Observe,
-    page_map::PageMap,
+    page_map::{Keeps, PageMap},
     relocate::Relocate,
     state::{Borrowed, Header, SavedDrive, SavedGroup, SavedOpen, StateError},
+    table::Table,
     types::StreamId,
     units::Units,
 };
@@ -106,6 +107,7 @@ impl<O: Observe> Device<O> {
     /// The device of a saved drive whose units were checked. The mapping is checked here.
     pub(super) fn from_saved(
         saved: SavedDrive,
+        keeps: Keeps,
         relocation: &(impl Relocate + ?Sized),
         observer: O,
     ) -> Result<Device<O>, StateError> {
@@ -122,9 +124,16 @@ impl<O: Observe> Device<O> {
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
         let division = Division::for_pages(saved.l2p.len());
         let reverse = Reverse::of(&config, &saved.l2p, &usable, division)?;
+        let of_units = (keeps == Keeps::Units && !relocation.wants_ages())
+            .then(|| PageMap::units_of(&saved.l2p, config.physical_units, config.unit_shift()))
+            .flatten();
+        let (map, p2l) = match of_units {
+            Some(map) => (map, Table::filled(0, 0)),
+            None => (PageMap::of(saved.l2p, saved.written_at), reverse.p2l),
+        };
         Ok(Device {
-            map: PageMap::of(saved.l2p, saved.written_at),
-            p2l: reverse.p2l,
+            map,
+            p2l,
             tick_bits: config.tick_bits(),
             tells_places: relocation.wants_places(),
             units: Units::from_saved(
@@ -160,7 +169,19 @@ impl Device {
         from: impl Read,
         relocation: &mut (impl Relocate + ?Sized),
     ) -> Result<Device, StateError> {
-        SavedDrive::read(from)?.resume(relocation, ())
+        Device::load_that_keeps(Keeps::Places, from, relocation)
+    }
+
+    /// The same, that keeps so much of its mapping from now on.
+    ///
+    /// # Errors
+    /// Those of [`Device::load`].
+    pub fn load_that_keeps(
+        keeps: Keeps,
+        from: impl Read,
+        relocation: &mut (impl Relocate + ?Sized),
+    ) -> Result<Device, StateError> {
+        SavedDrive::read(from)?.resume_that_keeps(keeps, relocation, ())
     }
 }
 
@@ -175,12 +196,21 @@ impl SavedDrive {
         relocation: &mut (impl Relocate + ?Sized),
         observer: O,
     ) -> Result<Device<O>, StateError> {
+        self.resume_that_keeps(Keeps::Places, relocation, observer)
+    }
+
+    fn resume_that_keeps<O: Observe>(
+        self,
+        keeps: Keeps,
+        relocation: &mut (impl Relocate + ?Sized),
+        observer: O,
+    ) -> Result<Device<O>, StateError> {
         let ages = !self.written_at.is_empty();
         // `age` makes up times of pages where none were kept; a drive that goes on must be exactly as it was.
         if !relocation.restore(&self.relocation) || (relocation.wants_ages() && !ages) {
             return Err(StateError::Relocation);
         }
-        Device::from_saved(self, relocation, observer)
+        Device::from_saved(self, keeps, relocation, observer)
     }
 }
 

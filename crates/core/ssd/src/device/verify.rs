@@ -25,7 +25,8 @@ impl<O: Observe> Device<O> {
                 return Err(Inconsistency::OutsideFlash { page });
             }
             let index = unit as usize * self.config.pages_per_unit as usize + offset as usize;
-            let other = self.p2l[index];
+            // Nothing where places are not kept.
+            let other = self.p2l.get(index).copied().unwrap_or(page);
             if other != page {
                 return Err(Inconsistency::OtherPage { page, other });
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anabranch_collect::Collector;
 use anabranch_placement::{Assign, Halves, Policy, Write};
-use anabranch_ssd::{Config, PageRange, StreamId, relocate::RelocationKind};
+use anabranch_ssd::{Config, Keeps, PageRange, StreamId, relocate::RelocationKind};
 
 use super::drive::SimulatedDrive;
 use super::{SECTORS, STREAMS};
@@ -54,7 +54,7 @@ fn collecting_placer(is_known: bool) -> Placer {
     };
     let relocation = RelocationKind::Gc.build(&model);
     let mut scheme = Policy::new(Halves::Apart(Box::new(ByContext), relocation));
-    let collector = Collector::new(model.clone(), &model, scheme.relocation_mut());
+    let collector = Collector::new(model.clone(), &model, Keeps::Units, scheme.relocation_mut());
     let mut collecting = Collecting::new(collector.expect("a model"), is_known);
     // What a model believes costs copies and no data: it begins full, so that it soon collects.
     for step in 0..model.logical_pages * 3 / 2 {
