@@ -6,7 +6,9 @@
 
 use std::hint::black_box;
 
-use anabranch_ssd::{PageRange, StreamId, profile::Profile, relocate::RelocationKind};
+use anabranch_ssd::{
+    Config, Device, Keeps, PageRange, StreamId, profile::Profile, relocate::RelocationKind,
+};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 #[path = "../tests/driven/mod.rs"]
@@ -120,5 +122,40 @@ fn streams(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, memory, device, streams);
+/// Seeking a unit's survivors among the pages of a drive of 256 GiB that keeps units alone, half of which are dead, beside
+/// reading a table as large.
+fn sought(criterion: &mut Criterion) {
+    const LARGE: u32 = 1 << 26;
+    let config = Config::new(LARGE, 1 << 16, 1088);
+    let mut device = Device::that_keeps(Keeps::Units, config, &()).unwrap();
+    // An odd step: each page once, and those of a unit lie all over the drive.
+    let pages = (0..LARGE).map(|step| step.wrapping_mul(2_654_435_761) % LARGE);
+    let pages: Vec<u32> = pages.collect();
+    device
+        .write_scattered(&mut (), &pages, StreamId::DEFAULT)
+        .unwrap();
+    for &page in &pages[..1 << 15] {
+        device.discard(PageRange::new(page, 1)).unwrap();
+    }
+    let unit = device.begin_emptying(&mut (), 1088).unwrap();
+    let table = vec![1_u16; LARGE as usize];
+    let mut group = criterion.benchmark_group("sought, pages looked at");
+    group
+        .throughput(Throughput::Elements(u64::from(LARGE)))
+        .sample_size(10);
+    group.bench_function("reading 2 bytes a page, 128 MiB table", |bencher| {
+        bencher.iter(|| table.iter().fold(0_u16, |sum, &one| sum.wrapping_add(one)));
+    });
+    group.bench_function("survivors of one unit of 1,088", |bencher| {
+        bencher.iter(|| {
+            let mut unit = unit;
+            while !unit.is_seen() {
+                black_box(device.next_survivors(&mut unit));
+            }
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, memory, device, streams, sought);
 criterion_main!(benches);

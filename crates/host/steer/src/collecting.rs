@@ -3,7 +3,7 @@
 //! ```text
 //! write, discard:   the pages are known from now on; the model does what the drive is asked to do
 //! no room:          the write waits while a unit is being emptied
-//! next survivors:   none until all but a unit's worth of pages are known
+//! next survivors:   until all but a unit's worth of pages are known, none: the model alone empties units
 //!                   end with an emptied unit, or begin with one if few are free; name its next survivors to be read
 //! rewrite:          survivors that were read and not changed since go on to the handles that the model chooses
 //! ```
@@ -163,10 +163,14 @@ impl Collecting {
         }
         // A model refuses only what is beyond its drive, and no request is.
         let _ = self.collector.write(relocation, pages, stream);
+        self.leave_moved();
+    }
+
+    /// The model has moved survivors that nobody has read: they stay where they are.
+    fn leave_moved(&mut self) {
         let left = &mut self.left_pages;
         let _ = self.collector.each_step(false, |step| {
             if let Step::Rewrite { pages, .. } = step {
-                // The model had no room and moved these at once. Nobody has read them, so they stay where they are.
                 *left += pages.len() as u64;
             }
             Ok::<(), ()>(())
@@ -184,8 +188,9 @@ impl Collecting {
     pub fn should_wait(&self, pages: u32) -> bool {
         let streams = (0..).map(StreamId).zip(&self.written);
         let mut written = streams.filter_map(|(stream, written)| written.then_some(stream));
-        // Else nothing ends the wait: the host does not begin before it knows the drive.
-        self.collector.is_emptying()
+        // A host that does not know the drive does not collect yet: nobody waits for what the model does alone.
+        self.is_known()
+            && self.collector.is_emptying()
             && written.any(|stream| self.collector.has_no_room(stream, pages))
     }
 
@@ -225,15 +230,19 @@ impl Collecting {
         relocation: &mut dyn Relocate,
         is_idle: bool,
     ) -> Option<(u64, Vec<u32>)> {
-        // In a unit with unknown pages the drive would still find survivors when the model takes it for empty.
-        if !self.is_known() {
-            return None;
-        }
         self.collector.wrote(self.host_pages);
         loop {
             // A unit whose last survivors were overwritten names none: the next turn ends with it or begins another.
             while self.collector.empty_or_begin(relocation) {}
             let (tag, pages) = self.collector.next_survivors(is_idle)?;
+            // In a unit with unknown pages the drive would still find survivors when the model takes it for empty. So only
+            // the model moves them: else it would do so at a write without room, which would wait for all of the unit.
+            if !self.is_known() {
+                self.collector.ended(&[tag]);
+                self.collector.rewrite_next(relocation, |_| true);
+                self.leave_moved();
+                return None;
+            }
             if !pages.is_empty() {
                 return Some((tag, pages));
             }
@@ -246,7 +255,7 @@ impl Collecting {
 
     /// Whether the next survivors are sought yet.
     pub fn is_seeking(&mut self, is_idle: bool) -> bool {
-        self.is_known() && self.collector.is_seeking(is_idle)
+        self.collector.is_seeking(is_idle)
     }
 
     /// Pages until the unit of a handle ends, by the model.
@@ -262,7 +271,36 @@ impl Collecting {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_ssd::relocate::RelocationKind;
+
     use super::*;
+
+    #[test]
+    fn before_the_drive_is_known_the_model_alone_empties_units_and_nobody_waits() {
+        let config = Config {
+            internal_streams: 1,
+            ..Config::new(512, 8, 80)
+        };
+        let mut relocation = RelocationKind::Gc.build(&config);
+        let collector = Collector::new(config.clone(), &config, Keeps::Units, &mut *relocation);
+        let mut collecting = Collecting::new(collector.unwrap(), false);
+        let mut is_emptying = false;
+        for step in 0..2_000_u32 {
+            // Sixteen pages are never written.
+            let page = step.wrapping_mul(2_654_435_761) % 496;
+            collecting.write(&mut *relocation, PageRange::new(page, 1), StreamId(0));
+            assert!(!collecting.should_wait(1));
+            while collecting.is_seeking(true) {
+                assert!(collecting.next_survivors(&mut *relocation, true).is_none());
+            }
+            assert!(collecting.next_survivors(&mut *relocation, true).is_none());
+            is_emptying |= collecting.collector().is_emptying();
+        }
+        assert!(is_emptying && !collecting.is_known() && collecting.left_pages() > 0);
+        collecting.collector().model().verify().unwrap();
+        collecting.discard(PageRange::new(496, 16));
+        assert!(collecting.is_known());
+    }
 
     #[test]
     fn pages_are_known_once_written_or_discarded() {
