@@ -80,10 +80,7 @@ pub fn add_endurance(
     let Some(mut endurance) = endurance(options, Some(drive), logical_bytes, measured)? else {
         return Ok(());
     };
-    // A sampled drive has larger pages than the one it stands for.
-    if found.sampled.is_none() {
-        endurance.page_rounding = found.source.page_rounding();
-    }
+    endurance.page_rounding = found.source.page_rounding(found.sampled.is_some());
     found.endurance = Some(endurance);
     found.verdict = Some(Verdict::of(found));
     Ok(())

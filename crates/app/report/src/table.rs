@@ -405,13 +405,11 @@ fn band(judged: &[&SchemeResult]) -> String {
     })
 }
 
-/// Bytes of whole pages over those that writes asked for; `None` where they hardly differ, or where the drive is sampled,
-/// whose pages are larger than those of the drive it stands for.
+/// Bytes of whole pages over those that writes asked for; `None` where they hardly differ.
 fn rounding(outcome: &Comparison) -> Option<f64> {
     let source = &outcome.source;
-    let times = source.page_rounding();
-    let is_widened = source.write_bytes > 0 && times > WIDENED;
-    (is_widened && outcome.sampled.is_none()).then_some(times)
+    let times = source.page_rounding(outcome.sampled.is_some());
+    (source.write_bytes > 0 && times > WIDENED).then_some(times)
 }
 
 /// Bytes that were written. The drive counts whole pages; where hosts asked for less, both are named.

@@ -100,18 +100,10 @@ fn without_digits(name: &str) -> String {
 
 /// Bytes of the hash that a text begins with, or 0: 16 and more hexadecimal digits (our choice), or a UUID.
 fn hash_bytes(text: &str) -> usize {
-    const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
-    const UUID_BYTES: usize = 36;
-    let bytes = text.as_bytes();
-    let is_of_uuid = |(at, byte): (usize, &u8)| {
-        let hyphen = UUID_HYPHENS.contains(&at);
-        (hyphen && *byte == b'-') || (!hyphen && byte.is_ascii_hexdigit())
-    };
-    let uuid = bytes.get(..UUID_BYTES);
-    if uuid.is_some_and(|bytes| bytes.iter().enumerate().all(is_of_uuid)) {
+    if begins_with_uuid(text) {
         return UUID_BYTES;
     }
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let digits = text.bytes().take_while(u8::is_ascii_hexdigit);
     let count = digits.count();
     if count < 16 { 0 } else { count }
 }
@@ -122,6 +114,20 @@ fn shortened(name: &str) -> String {
         end -= 1;
     }
     name[..end].to_owned()
+}
+
+/// The length of a UUID as text (RFC 9562, section 4).
+pub const UUID_BYTES: usize = 36;
+
+/// Whether a text begins with the letters of a UUID, whatever follows.
+pub fn begins_with_uuid(text: &str) -> bool {
+    const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    let is_of_uuid = |(at, byte): (usize, &u8)| {
+        let hyphen = HYPHENS.contains(&at);
+        (hyphen && *byte == b'-') || (!hyphen && byte.is_ascii_hexdigit())
+    };
+    let uuid = text.as_bytes().get(..UUID_BYTES);
+    uuid.is_some_and(|bytes| bytes.iter().enumerate().all(is_of_uuid))
 }
 
 #[cfg(test)]

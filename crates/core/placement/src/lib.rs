@@ -56,7 +56,7 @@ mod tenants;
 pub use assign::{Assign, ContextName, Names, Write};
 pub use collection::{Boundaries, Choice, Collection};
 pub use error::{DidYouMean, SchemeError};
-pub use file_classes::FileClasses;
+pub use file_classes::{FileClasses, UUID_BYTES, begins_with_uuid};
 pub use file_rules::FileRules;
 pub use future::Future;
 pub use geometry::HostGeometry;

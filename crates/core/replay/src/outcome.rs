@@ -113,8 +113,12 @@ impl Source {
         self.lasted_ns() as f64 / 1e9
     }
 
-    /// Bytes of whole pages for each byte that writes asked for, 1 or more.
-    pub fn page_rounding(&self) -> f64 {
+    /// Bytes of whole pages for each byte that writes asked for, 1 or more. A sampled drive tells nothing of it, since its
+    /// pages are larger than those of the drive it stands for: 1.
+    pub fn page_rounding(&self, is_sampled: bool) -> f64 {
+        if is_sampled {
+            return 1.0;
+        }
         (self.host_page_bytes as f64 / self.write_bytes.max(1) as f64).max(1.0)
     }
 

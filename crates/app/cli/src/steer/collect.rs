@@ -4,7 +4,7 @@ use anabranch_collect::{
     Collector, Contest, FEWEST_HANDLES, FEWEST_SPARE_UNITS, Moved, can_pay, model_of,
 };
 use anabranch_nvme_host::Written;
-use anabranch_placement::{Choice, Collection, DeviceHalf, SchemeSpec, Site};
+use anabranch_placement::{Choice, Collection, DeviceHalf, Policy, SchemeSpec, Site};
 use anabranch_report::{HostCollected, bytes};
 use anabranch_ssd::{Config, Keeps};
 use anabranch_steer::{Collecting, Counters, Directive, PAGE_BYTES, Placer, Server, SteeredDrive};
@@ -181,13 +181,18 @@ pub fn start(
     };
     let host = HostCollects {
         spec: spec.clone(),
-        memory_bytes: collecting.memory_bytes() + policy.host().memory_bytes() as u64,
+        memory_bytes: memory_bytes(&collecting, &policy),
         contest: is_rehearsed.then(|| Contest::new(&sold)),
         drive: sold,
         given_up_at_bytes: None,
     };
     let placer = Placer::collecting(policy, collecting);
     Ok(Start::Host(Box::new(host), Box::new(placer)))
+}
+
+/// Bytes of memory of a model and its scheme.
+fn memory_bytes(collecting: &Collecting, policy: &Policy) -> u64 {
+    collecting.memory_bytes() + policy.host().memory_bytes() as u64
 }
 
 /// The model that was kept, if it is of this scheme and nobody has written to the drive since.
@@ -369,6 +374,22 @@ mod tests {
         assert!(of("sepbit+host:host-collects=always").is_ok());
         let words = of("sepbit+host:host-jitter=3").unwrap_err().error.unwrap();
         assert!(words.to_string().contains("disturb replays"), "{words}");
+    }
+
+    #[test]
+    fn model_and_scheme_take_ten_and_a_half_bytes_a_page_of_a_drive_of_64_gib() {
+        let pages = 1 << 24;
+        let drive = Config {
+            host_streams: 8,
+            ..Config::new(pages, 6144, 2922)
+        };
+        let spec: SchemeSpec = "anabranch+host".parse().unwrap();
+        let model = model_of(&spec, spec.collection().unwrap(), &drive).unwrap();
+        let mut policy = spec.policy(&model, None).unwrap();
+        let collector = Collector::new(model, &drive, Keeps::Units, policy.relocation_mut());
+        let collecting = Collecting::new(collector.unwrap(), false);
+        let each = memory_bytes(&collecting, &policy) as f64 / f64::from(pages);
+        assert!((10.0..=10.5).contains(&each), "{each}");
     }
 
     #[test]

@@ -133,11 +133,8 @@ impl ShadowPlan {
         let logical_bytes = Some(drive.config.logical_bytes());
         let measured = Some((asked.write_bytes, asked.lasted_s()));
         let known = endurance(&self.endurance, Some(drive), logical_bytes, measured).ok()??;
-        // A sampled drive has larger pages than the one it stands for.
-        let is_whole = drive.rate() == Rate::WHOLE;
-        let page_rounding = if is_whole { asked.page_rounding() } else { 1.0 };
         Some(Endurance {
-            page_rounding,
+            page_rounding: asked.page_rounding(drive.rate() != Rate::WHOLE),
             ..known
         })
     }

@@ -32,7 +32,7 @@ pub struct HostCollected {
     pub waits: u64,
     /// Bytes that had been written when the host left the collecting to the drive; null if it never did.
     pub given_up_at_bytes: Option<u64>,
-    /// Bytes of memory that the model holds.
+    /// Bytes of memory that the model holds, and the scheme.
     pub memory_bytes: u64,
     /// All of it in a sentence.
     #[serde(default)]

@@ -9,6 +9,8 @@
 
 use std::collections::HashSet;
 
+use anabranch_placement::{UUID_BYTES, begins_with_uuid};
+
 /// The fewest letters of a random part: those of `mkstemp`.
 const LEAST: usize = 6;
 /// The fewest hexadecimal digits of a hash: an abbreviated one of Git has 7, and dates of 8 digits have no letters.
@@ -16,8 +18,6 @@ const HASH: usize = 8;
 /// From so many letters on a part is random if its kind of letter changes at every fourth (our choice: words of
 /// CamelCase are longer).
 const LONG: usize = 16;
-/// Lengths of the groups of a UUID (RFC 9562, section 4).
-const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
 /// The patterns of a set of names.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ fn parts(name: &str) -> Vec<Part<'_>> {
     while let Some(first) = rest.chars().next() {
         let is_uuid = is_uuid(rest);
         let end = if is_uuid {
-            UUID.iter().sum::<usize>() + UUID.len() - 1
+            UUID_BYTES
         } else {
             let differs = |letter: char| letter.is_alphanumeric() != first.is_alphanumeric();
             rest.find(differs).unwrap_or(rest.len())
@@ -96,21 +96,7 @@ fn parts(name: &str) -> Vec<Part<'_>> {
 
 /// Whether a text begins with a UUID that ends where it should.
 fn is_uuid(text: &str) -> bool {
-    let mut groups = text.splitn(UUID.len(), '-');
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    UUID.iter().enumerate().all(|(at, length)| {
-        let Some(group) = groups.next() else {
-            return false;
-        };
-        let is_last = at + 1 == UUID.len();
-        match group.get(..*length) {
-            Some(digits) if is_last => {
-                is_hex(digits) && !group[*length..].starts_with(char::is_alphanumeric)
-            }
-            Some(digits) => group.len() == *length && is_hex(digits),
-            None => false,
-        }
-    })
+    begins_with_uuid(text) && !text[UUID_BYTES..].starts_with(char::is_alphanumeric)
 }
 
 fn is_random(part: &str) -> bool {
