@@ -38,23 +38,14 @@ pub(crate) enum PageMap {
 trait Slot: Pod {
     fn place(self, shift: u32) -> u32;
     fn put(&mut self, place: u32, shift: u32);
-    /// The host wrote the page at this time.
-    fn date(&mut self, _now: u32) {}
+    /// The host wrote the page at this time, which only some keep.
+    fn date(&mut self, now: u32);
 }
 
-impl Slot for [u32; 1] {
-    #[inline]
-    fn place(self, _shift: u32) -> u32 {
-        self[0]
-    }
-
-    #[inline]
-    fn put(&mut self, place: u32, _shift: u32) {
-        self[0] = place;
-    }
-}
-
-impl Slot for [u32; 2] {
+impl<const WORDS: usize> Slot for [u32; WORDS]
+where
+    [u32; WORDS]: Pod,
+{
     #[inline]
     fn place(self, _shift: u32) -> u32 {
         self[0]
@@ -67,7 +58,9 @@ impl Slot for [u32; 2] {
 
     #[inline]
     fn date(&mut self, now: u32) {
-        self[1] = now;
+        if let Some(time) = self.get_mut(1) {
+            *time = now;
+        }
     }
 }
 
@@ -89,6 +82,9 @@ impl Slot for u16 {
             (place >> shift) as u16
         };
     }
+
+    #[inline]
+    fn date(&mut self, _now: u32) {}
 }
 
 /// The same for each form, built for each apart.
