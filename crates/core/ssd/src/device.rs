@@ -118,8 +118,8 @@ impl Device {
 /// An empty mapping of units alone, where that is wanted and can be.
 fn kept_map(keeps: Keeps, config: &Config, wants_ages: bool) -> Option<PageMap> {
     let pages = config.logical_pages as usize;
-    let are_units = keeps == Keeps::Units && !wants_ages;
-    are_units
+    keeps
+        .are_units(wants_ages)
         .then(|| PageMap::empty_of_units(pages, config.physical_units, config.unit_shift()))
         .flatten()
 }

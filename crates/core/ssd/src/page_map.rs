@@ -19,6 +19,13 @@ pub enum Keeps {
     Units,
 }
 
+impl Keeps {
+    /// Whether units alone are kept, for a relocation that wants ages or does not.
+    pub(crate) fn are_units(self, wants_ages: bool) -> bool {
+        self == Keeps::Units && !wants_ages
+    }
+}
+
 /// The unit of a logical page that is not mapped, where units alone are kept.
 const NO_UNIT: u16 = u16::MAX;
 

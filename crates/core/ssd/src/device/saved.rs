@@ -124,7 +124,8 @@ impl<O: Observe> Device<O> {
         let usable = usable_pages(&config, &saved.units.groups, &header.open);
         let division = Division::for_pages(saved.l2p.len());
         let reverse = Reverse::of(&config, &saved.l2p, &usable, division)?;
-        let of_units = (keeps == Keeps::Units && !relocation.wants_ages())
+        let of_units = keeps
+            .are_units(relocation.wants_ages())
             .then(|| PageMap::units_of(&saved.l2p, config.physical_units, config.unit_shift()))
             .flatten();
         let (map, p2l) = match of_units {
